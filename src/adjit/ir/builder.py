@@ -1,0 +1,191 @@
+"""Builds IR statement by statement: used by the frontend's lowering and by every derivative transform.
+
+`Builder` types its results itself: all float operands of one operation have one dtype, comparisons give
+bool, int arithmetic gives int64. It folds nothing by default; `simplify=True` drops `x + 0`, `x * 1` and
+the like, which is legal in derivative code only (a primal must keep its bits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from adjit.ir.core import (
+    NOWHERE,
+    Alloc,
+    Atom,
+    Block,
+    Const,
+    If,
+    Let,
+    Load,
+    Loop,
+    Slice,
+    Span,
+    Stmt,
+    Store,
+    Sym,
+    View,
+    const,
+)
+from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
+
+_COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "not_", "isnan", "isinf", "isfinite"})
+
+
+class Builder:
+    """Appends statements to the innermost open block."""
+
+    def __init__(self, span: Span = NOWHERE, simplify: bool = False):
+        self.span = span
+        self.simplify = simplify
+        self._open: list[list[Stmt]] = [[]]
+
+    # blocks
+
+    def append(self, stmt: Stmt) -> None:
+        self._open[-1].append(stmt)
+
+    def extend(self, block: Block) -> None:
+        self._open[-1].extend(block)
+
+    @contextmanager
+    def collect(self) -> Iterator[list[Stmt]]:
+        """Statements built inside the `with` go to the list it gives, not to the open block."""
+        block: list[Stmt] = []
+        self._open.append(block)
+        try:
+            yield block
+        finally:
+            self._open.pop()
+
+    def block(self) -> Block:
+        """The outermost block so far."""
+        return tuple(self._open[0])
+
+    # scalars
+
+    def let(self, op: str, *args: Atom, type: Scalar, fn: str | None = None, name: str | None = None) -> Sym:
+        target = Sym(name or _hint(args), type)
+        self.append(Let(target, op, args, fn, self.span))
+        return target
+
+    def op(self, name: str, *args: Atom | float, fn: str | None = None, hint: str | None = None) -> Atom:
+        """`name(*args)`; Python numbers take the dtype of the float operand, else int64."""
+        dtype = _common(args)
+        atoms = tuple(a if not isinstance(a, int | float) else const_of(a, dtype) for a in args)
+        if self.simplify:
+            short = _simplified(name, atoms)
+            if short is not None:
+                return short
+        if name in _COMPARISONS:
+            type_: Scalar = BOOL
+        elif name == "select":
+            value = atoms[1].type
+            assert isinstance(value, Scalar)
+            type_ = value
+        else:
+            type_ = dtype
+        return self.let(name, *atoms, type=type_, fn=fn, name=hint)
+
+    def cast(self, a: Atom, type: Scalar) -> Atom:
+        """`type(a)`; nothing where it already is."""
+        if a.type == type:
+            return a
+        if isinstance(a, Const) and type.is_float and not isinstance(a.value, complex):
+            return Const(float(a.value), type)
+        return self.let("cast", a, type=type)
+
+    def dim(self, array: Sym, axis: int) -> Sym:
+        return self.let("dim", array, const(axis), type=INT64, name=f"{array.name}_n{axis}")
+
+    # memory
+
+    def load(self, array: Sym, index: tuple[Atom, ...], name: str | None = None) -> Sym:
+        assert isinstance(array.type, Array)
+        target = Sym(name or array.name, array.type.dtype)
+        self.append(Load(target, array, index, self.span))
+        return target
+
+    def store(self, array: Sym, index: tuple[Atom, ...], value: Atom) -> None:
+        self.append(Store(array, index, value, self.span))
+
+    def view(self, array: Sym, index: tuple[Atom | Slice, ...], type: Array, transpose: bool = False) -> Sym:
+        target = Sym(array.name, type)
+        self.append(View(target, array, index, transpose, self.span))
+        return target
+
+    def alloc(
+        self,
+        name: str,
+        type: Array,
+        shape: tuple[Atom, ...],
+        fill: Atom | None = None,
+        like: Sym | None = None,
+    ) -> Sym:
+        target = Sym(name, type)
+        self.append(Alloc(target, shape, fill, like, self.span))
+        return target
+
+    # control
+
+    def if_(
+        self,
+        cond: Atom,
+        then: Block,
+        els: Block = (),
+        then_values: tuple[Atom, ...] = (),
+        else_values: tuple[Atom, ...] = (),
+        results: tuple[Sym, ...] = (),
+    ) -> None:
+        self.append(If(cond, then, els, then_values, else_values, results, self.span))
+
+    def loop(self, loop: Loop) -> None:
+        self.append(loop)
+
+
+def const_of(value: float, type: Type) -> Const:
+    """A Python number as a constant of a scalar type."""
+    assert isinstance(type, Scalar)
+    if type.is_float:
+        return Const(float(value), type)
+    if type.is_int:
+        return Const(int(value), type)
+    return const(value)
+
+
+def _hint(args: tuple[Atom, ...]) -> str:
+    return next((a.name for a in args if isinstance(a, Sym)), "t")
+
+
+def _common(args: tuple[Atom | float, ...]) -> Scalar:
+    """The float dtype among the operands, else the first scalar type, else int64."""
+    scalars = [a.type for a in args if not isinstance(a, int | float) and isinstance(a.type, Scalar)]
+    floats = [t for t in scalars if t.differentiable]
+    kinds = set(floats)
+    assert len(kinds) <= 1, f"operands of different float types: {sorted(str(k) for k in kinds)}"
+    if floats:
+        return floats[0]
+    others = [t for t in scalars if not t.is_bool]
+    return others[0] if others else INT64
+
+
+def _is(a: Atom, value: float) -> bool:
+    return isinstance(a, Const) and a.value == value
+
+
+def _simplified(op: str, a: tuple[Atom, ...]) -> Atom | None:
+    """A shorter form that is equal for every derivative that can reach it (signed zeros aside)."""
+    match op:
+        case "add" if _is(a[0], 0):
+            return a[1]
+        case "add" | "sub" if _is(a[1], 0):
+            return a[0]
+        case "mul" if _is(a[0], 1):
+            return a[1]
+        case "mul" | "div" | "fdiv" if _is(a[1], 1):
+            return a[0]
+        case "szmul" if _is(a[1], 1):
+            return a[0]
+        case _:
+            return None

@@ -1,0 +1,294 @@
+"""The whole grammar of the IR on one screen: structured SSA, immutable.
+
+    Function  ::= name (params) body -> results
+    Block     ::= Stmt*
+    Stmt      ::= Let | Load | Store | View | Alloc | Ensure | RefNew | RefAppend | RefGet
+                | Loop | If | Custom | Raise
+    Atom      ::= Sym | Const | Undef
+
+Every `Sym` is defined exactly once (a parameter, a statement's target, a loop's index, params or
+results, an If's results). Scalars are values; array symbols are references to memory, so a `Store`
+through one view is seen by a `Load` through another. There is no break, continue or return: early
+exits are booleans that guard what follows, and `Loop.stop`. Loops and branches yield values
+explicitly (`nexts`/`results`, `then_values`/`else_values`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+from adjit.ir.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
+
+_ids = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in the user's source: 1-based lines, 0-based columns."""
+
+    file: str
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+
+
+NOWHERE = Span("<generated>", 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sym:
+    """A symbol; equal only to itself. `name` is a hint taken from the user's program."""
+
+    name: str
+    type: Type
+    uid: int = field(default_factory=lambda: next(_ids))
+
+    def __hash__(self) -> int:
+        return self.uid
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sym) and other.uid == self.uid
+
+    def __str__(self) -> str:
+        return f"{self.name}.{self.uid}"
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A literal. `type` decides how it is printed: a float32 2.0 is `float32(2.0)`."""
+
+    value: bool | int | float | complex
+    type: Scalar
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Const) and self.type == other.type and repr(self.value) == repr(other.value)
+        )
+
+    def __hash__(self) -> int:
+        return hash((repr(self.value), self.type))
+
+
+@dataclass(frozen=True, slots=True)
+class Undef:
+    """A value that no path that reads it can see (a name not yet bound, a return not yet taken)."""
+
+    type: Type
+
+
+Atom = Sym | Const | Undef
+Block = tuple["Stmt", ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Let:
+    """`target = op(*args)`: pure, scalar result. `op` is a key of the rules registry.
+
+    `fn` is the spelling to print (e.g. "numpy.sin"), or None for the op's default spelling.
+    For op "cast" the destination is `target.type` (`fn` then names the user's spelling, if any).
+    op "dim" has args (array, Const axis) and gives that extent as int64.
+    """
+
+    target: Sym
+    op: str
+    args: tuple[Atom, ...]
+    fn: str | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Load:
+    """`target = array[index]`: one element, as many indices as dimensions, Python's negative wrap."""
+
+    target: Sym
+    array: Sym
+    index: tuple[Atom, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """`array[index] = value`: one element. The value is cast to the array's dtype by the store."""
+
+    array: Sym
+    index: tuple[Atom, ...]
+    value: Atom
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """start:stop:step of one axis; None where absent."""
+
+    start: Atom | None = None
+    stop: Atom | None = None
+    step: Atom | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """`target = array[index]` with at least one slice or missing axis: a reference, no copy.
+
+    `index` items are Atom or Slice, one per axis (Ellipsis and missing axes are spelled out as
+    `Slice()`); `transpose=True` with an empty index is `array.T`.
+    """
+
+    target: Sym
+    array: Sym
+    index: tuple[Atom | Slice, ...]
+    transpose: bool = False
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alloc:
+    """`target = np.empty/zeros/full(shape)`: fresh memory. `fill` None means uninitialised.
+
+    `like` keeps the layout of another array (`np.zeros_like`); `shape` is spelled out also then.
+    """
+
+    target: Sym
+    shape: tuple[Atom, ...]
+    fill: Atom | None = None
+    like: Sym | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ensure:
+    """`target = array if len(array) >= need else a grown copy` (1-D records only)."""
+
+    target: Sym
+    array: Sym
+    need: Atom
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RefNew:
+    """`target = []`: an empty list of array references."""
+
+    target: Sym
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RefAppend:
+    """`references.append(array)`."""
+
+    references: Sym
+    array: Sym
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RefGet:
+    """`target = references[position]`."""
+
+    target: Sym
+    references: Sym
+    position: Atom
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """A loop with explicit carried values.
+
+    Counted when `index` is a Sym: `for index in range(lo, hi, step)`; else endless until `stop`.
+    `params[j]` is inits[j] in the first turn, then nexts[j] of the turn before; `results[j]` is the
+    last nexts[j] (or inits[j] when no turn runs). `stop`, if given, is a bool evaluated at the end
+    of the body: the loop ends after that turn when it is true.
+    """
+
+    index: Sym | None
+    lo: Atom | None
+    hi: Atom | None
+    step: Atom | None
+    params: tuple[Sym, ...]
+    inits: tuple[Atom, ...]
+    body: Block
+    nexts: tuple[Atom, ...]
+    results: tuple[Sym, ...]
+    stop: Atom | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If:
+    """`results = then_values if cond else else_values`, with the statements of the taken branch."""
+
+    cond: Atom
+    then: Block
+    els: Block
+    then_values: tuple[Atom, ...] = ()
+    else_values: tuple[Atom, ...] = ()
+    results: tuple[Sym, ...] = ()
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Custom:
+    """A call with a user's derivative rule. `body` computes `results` from `args` (the primal, inlined).
+
+    `rule` is opaque here; the transforms ask it for the functions to put in place of `body`.
+    """
+
+    args: tuple[Atom, ...]
+    body: Block
+    values: tuple[Atom, ...]
+    results: tuple[Sym, ...]
+    rule: object
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Raise:
+    """`raise exception(*args)`; nothing after it runs. `exception` is a builtin's name."""
+
+    exception: str
+    args: tuple[str | int | float, ...] = ()
+    span: Span = NOWHERE
+
+
+Stmt = Let | Load | Store | View | Alloc | Ensure | RefNew | RefAppend | RefGet | Loop | If | Custom | Raise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """`results` are atoms valid at the end of the body. `doc` is printed above the generated source."""
+
+    name: str
+    params: tuple[Sym, ...]
+    body: Block
+    results: tuple[Atom, ...]
+    doc: str = ""
+    span: Span = NOWHERE
+
+
+def const(value: bool | int | float, type: Scalar | None = None) -> Const:
+    """A constant of the natural Numba type of a Python value, or of `type`."""
+    if type is not None:
+        return Const(value, type)
+    if isinstance(value, bool):
+        return Const(value, BOOL)
+    if isinstance(value, int):
+        return Const(value, INT64)
+    return Const(value, FLOAT64)
+
+
+def fresh(like: Sym, name: str | None = None) -> Sym:
+    """A new symbol of the same type."""
+    return Sym(name or like.name, like.type)
+
+
+def is_array(atom: Atom) -> bool:
+    return isinstance(atom.type, Array)
+
+
+TRUE = Const(True, BOOL)
+FALSE = Const(False, BOOL)
+ZERO = Const(0, INT64)
+ONE = Const(1, INT64)

@@ -1,0 +1,252 @@
+"""Walks over the IR: uses, definitions, sub-blocks, substitution, copying with fresh symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from adjit.ir.core import (
+    Alloc,
+    Atom,
+    Block,
+    Custom,
+    Ensure,
+    If,
+    Let,
+    Load,
+    Loop,
+    RefAppend,
+    RefGet,
+    RefNew,
+    Slice,
+    Stmt,
+    Store,
+    Sym,
+    View,
+    fresh,
+)
+
+
+def blocks(stmt: Stmt) -> tuple[Block, ...]:
+    """The statement's sub-blocks, in order."""
+    match stmt:
+        case Loop():
+            return (stmt.body,)
+        case If():
+            return (stmt.then, stmt.els)
+        case Custom():
+            return (stmt.body,)
+        case _:
+            return ()
+
+
+def walk(block: Block) -> Iterator[Stmt]:
+    """Every statement, outer before inner, in order."""
+    for stmt in block:
+        yield stmt
+        for sub in blocks(stmt):
+            yield from walk(sub)
+
+
+def targets(stmt: Stmt) -> tuple[Sym, ...]:
+    """Symbols that the statement itself defines in its own block (not those of its sub-blocks)."""
+    match stmt:
+        case Let() | Load() | View() | Alloc() | Ensure() | RefNew() | RefGet():
+            return (stmt.target,)
+        case Loop() | If() | Custom():
+            return stmt.results
+        case _:
+            return ()
+
+
+def inner_targets(stmt: Stmt) -> tuple[Sym, ...]:
+    """Symbols defined at the head of the statement's body (a loop's index and params)."""
+    if isinstance(stmt, Loop):
+        return ((stmt.index,) if stmt.index is not None else ()) + stmt.params
+    return ()
+
+
+def _slice_atoms(item: Atom | Slice) -> tuple[Atom, ...]:
+    if isinstance(item, Slice):
+        return tuple(a for a in (item.start, item.stop, item.step) if a is not None)
+    return (item,)
+
+
+def operands(stmt: Stmt) -> tuple[Atom, ...]:
+    """Atoms read by the statement at its head (not those read inside sub-blocks, nor yields)."""
+    match stmt:
+        case Let():
+            return stmt.args
+        case Load():
+            return (stmt.array, *stmt.index)
+        case Store():
+            return (stmt.array, *stmt.index, stmt.value)
+        case View():
+            return (stmt.array, *(a for item in stmt.index for a in _slice_atoms(item)))
+        case Alloc():
+            tail = (() if stmt.fill is None else (stmt.fill,)) + (() if stmt.like is None else (stmt.like,))
+            return (*stmt.shape, *tail)
+        case Ensure():
+            return (stmt.array, stmt.need)
+        case RefAppend():
+            return (stmt.references, stmt.array)
+        case RefGet():
+            return (stmt.references, stmt.position)
+        case Loop():
+            head = tuple(a for a in (stmt.lo, stmt.hi, stmt.step) if a is not None)
+            return (*head, *stmt.inits)
+        case If():
+            return (stmt.cond,)
+        case Custom():
+            return stmt.args
+        case _:
+            return ()
+
+
+def yields(stmt: Stmt) -> tuple[Atom, ...]:
+    """Atoms read at the ends of the statement's sub-blocks."""
+    match stmt:
+        case Loop():
+            return (*stmt.nexts, *(() if stmt.stop is None else (stmt.stop,)))
+        case If():
+            return (*stmt.then_values, *stmt.else_values)
+        case Custom():
+            return stmt.values
+        case _:
+            return ()
+
+
+def used(block: Block) -> set[Sym]:
+    """Every symbol read anywhere in the block."""
+    found: set[Sym] = set()
+    for stmt in walk(block):
+        found.update(a for a in operands(stmt) if isinstance(a, Sym))
+        found.update(a for a in yields(stmt) if isinstance(a, Sym))
+    return found
+
+
+def defined(block: Block) -> set[Sym]:
+    """Every symbol defined anywhere in the block."""
+    found: set[Sym] = set()
+    for stmt in walk(block):
+        found.update(targets(stmt))
+        found.update(inner_targets(stmt))
+    return found
+
+
+def free(block: Block) -> set[Sym]:
+    """Symbols read in the block but defined outside."""
+    return used(block) - defined(block)
+
+
+class Rewriter:
+    """Rebuilds blocks with atoms replaced through `env`; override `stmt` to change statements.
+
+    `define` maps a defined symbol to the one to define instead (identity by default); what it
+    returns is remembered in `env`.
+    """
+
+    def __init__(self, env: dict[Sym, Atom] | None = None, define: Callable[[Sym], Sym] | None = None):
+        self.env: dict[Sym, Atom] = {} if env is None else env
+        self._define = define
+
+    def atom(self, a: Atom) -> Atom:
+        return self.env.get(a, a) if isinstance(a, Sym) else a
+
+    def sym(self, s: Sym) -> Sym:
+        got = self.env.get(s, s)
+        assert isinstance(got, Sym), f"{s} must stay a symbol, got {got}"
+        return got
+
+    def define(self, s: Sym) -> Sym:
+        if self._define is None:
+            return s
+        new = self._define(s)
+        self.env[s] = new
+        return new
+
+    def index(self, item: Atom | Slice) -> Atom | Slice:
+        if isinstance(item, Slice):
+            parts = (None if p is None else self.atom(p) for p in (item.start, item.stop, item.step))
+            return Slice(*parts)
+        return self.atom(item)
+
+    def atoms(self, atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        return tuple(self.atom(a) for a in atoms)
+
+    def block(self, block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            out.extend(self.stmt(stmt))
+        return tuple(out)
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        return (self.rebuild(stmt),)
+
+    def rebuild(self, stmt: Stmt) -> Stmt:
+        opt: Callable[[Atom | None], Atom | None] = lambda a: None if a is None else self.atom(a)  # noqa: E731
+        match stmt:
+            case Let():
+                args = self.atoms(stmt.args)
+                return replace(stmt, args=args, target=self.define(stmt.target))
+            case Load():
+                array, index = self.sym(stmt.array), self.atoms(stmt.index)
+                return replace(stmt, array=array, index=index, target=self.define(stmt.target))
+            case Store():
+                return replace(
+                    stmt,
+                    array=self.sym(stmt.array),
+                    index=self.atoms(stmt.index),
+                    value=self.atom(stmt.value),
+                )
+            case View():
+                array, index = self.sym(stmt.array), tuple(self.index(i) for i in stmt.index)
+                return replace(stmt, array=array, index=index, target=self.define(stmt.target))
+            case Alloc():
+                shape, fill = self.atoms(stmt.shape), opt(stmt.fill)
+                like = None if stmt.like is None else self.sym(stmt.like)
+                return replace(stmt, shape=shape, fill=fill, like=like, target=self.define(stmt.target))
+            case Ensure():
+                array, need = self.sym(stmt.array), self.atom(stmt.need)
+                return replace(stmt, array=array, need=need, target=self.define(stmt.target))
+            case RefNew():
+                return replace(stmt, target=self.define(stmt.target))
+            case RefAppend():
+                return replace(stmt, references=self.sym(stmt.references), array=self.sym(stmt.array))
+            case RefGet():
+                refs, position = self.sym(stmt.references), self.atom(stmt.position)
+                return replace(stmt, references=refs, position=position, target=self.define(stmt.target))
+            case Loop():
+                lo, hi, step, inits = opt(stmt.lo), opt(stmt.hi), opt(stmt.step), self.atoms(stmt.inits)
+                index = None if stmt.index is None else self.define(stmt.index)
+                params = tuple(self.define(p) for p in stmt.params)
+                body = self.block(stmt.body)
+                nexts, stop = self.atoms(stmt.nexts), opt(stmt.stop)
+                results = tuple(self.define(r) for r in stmt.results)
+                return Loop(index, lo, hi, step, params, inits, body, nexts, results, stop, stmt.span)
+            case If():
+                cond = self.atom(stmt.cond)
+                then = self.block(stmt.then)
+                then_values = self.atoms(stmt.then_values)
+                els = self.block(stmt.els)
+                else_values = self.atoms(stmt.else_values)
+                results = tuple(self.define(r) for r in stmt.results)
+                return If(cond, then, els, then_values, else_values, results, stmt.span)
+            case Custom():
+                args = self.atoms(stmt.args)
+                body = self.block(stmt.body)
+                values = self.atoms(stmt.values)
+                results = tuple(self.define(r) for r in stmt.results)
+                return Custom(args, body, values, results, stmt.rule, stmt.span)
+            case _:
+                return stmt
+
+
+def substitute(block: Block, env: dict[Sym, Atom]) -> Block:
+    """The block with free symbols replaced; definitions stay."""
+    return Rewriter(dict(env)).block(block)
+
+
+def renamed(block: Block, env: dict[Sym, Atom]) -> Block:
+    """A copy of the block with every definition fresh; `env` receives the mapping."""
+    return Rewriter(env, fresh).block(block)
