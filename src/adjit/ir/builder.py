@@ -176,6 +176,9 @@ def _is(a: Atom, value: float) -> bool:
 
 def _simplified(op: str, a: tuple[Atom, ...]) -> Atom | None:
     """A shorter form that is equal for every derivative that can reach it (signed zeros aside)."""
+    folded = _folded(op, a)
+    if folded is not None:
+        return folded
     match op:
         case "add" if _is(a[0], 0):
             return a[1]
@@ -187,5 +190,23 @@ def _simplified(op: str, a: tuple[Atom, ...]) -> Atom | None:
             return a[0]
         case "szmul" if _is(a[1], 1):
             return a[0]
+        case _:
+            return None
+
+
+def _folded(op: str, a: tuple[Atom, ...]) -> Const | None:
+    """Integer arithmetic on constants."""
+    values = [x.value for x in a if isinstance(x, Const) and type(x.value) is int]
+    if len(values) != len(a) or len({x.type for x in a}) != 1:
+        return None
+    match op, values:
+        case "add", [x, y]:
+            return Const(x + y, INT64)
+        case "sub", [x, y]:
+            return Const(x - y, INT64)
+        case "mul", [x, y]:
+            return Const(x * y, INT64)
+        case "neg", [x]:
+            return Const(-x, INT64)
         case _:
             return None

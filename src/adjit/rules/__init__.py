@@ -1,1 +1,125 @@
+"""Derivative rules: the registry of every operation that the IR knows.
 
+A rule is one `Rule` object in one of the modules below, grouped by idea. Adding a rule is adding that
+object: the test grid and the documentation's table (`python -m adjit.rules.table`) follow.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import inspect
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from adjit.rules import (
+    arithmetic,
+    comparison,
+    exponential,
+    integer,
+    power,
+    rounding,
+    selection,
+    special,
+    trigonometric,
+)
+from adjit.rules.base import Point as Point
+from adjit.rules.base import Rule as Rule
+from adjit.rules.base import Sample as Sample
+
+GROUPS: dict[str, tuple[Rule, ...]] = {
+    "Arithmetic": arithmetic.RULES,
+    "Powers": power.RULES,
+    "Exponentials, logarithms, roots": exponential.RULES,
+    "Trigonometry": trigonometric.RULES,
+    "Special functions": special.RULES,
+    "Rounding and parts of floats": rounding.RULES,
+    "Selection and conversion": selection.RULES,
+    "Comparison and logic": comparison.RULES,
+    "Integers": integer.RULES,
+}
+
+
+def _registry() -> dict[str, Rule]:
+    found: dict[str, Rule] = {}
+    for rule in (rule for group in GROUPS.values() for rule in group):
+        assert rule.op not in found, f"two rules for {rule.op!r}"
+        assert len(rule.slopes) in (0, rule.arity), f"{rule.op!r}: one slope per operand"
+        found[rule.op] = rule
+    return found
+
+
+_RULES = _registry()
+
+
+def get(op: str) -> Rule:
+    """The rule of an IR operation.
+
+    Raises:
+        KeyError: there is none.
+    """
+    if op not in _RULES:
+        raise KeyError(f"no derivative rule for op {op!r}; adjit.rules.all_rules() lists those there are")
+    return _RULES[op]
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, grouped by idea."""
+    return tuple(_RULES.values())
+
+
+def find(function: Callable[..., object], arity: int | None = None) -> Rule | None:
+    """The rule of a Python callable (`math.sin`, `numpy.sin`, `abs`), known by identity, or None.
+
+    `arity` tells apart spellings that mean two operations (`round(x)`, `round(x, n)`).
+    """
+    candidates = [rule for known, _, rule in _by_identity().get(id(function), ()) if known is function]
+    if arity is not None:
+        candidates = [rule for rule in candidates if rule.arity == arity]
+    return candidates[0] if candidates else None
+
+
+def spelling(function: Callable[..., object]) -> str | None:
+    """The dotted name to put in `Let.fn` for a callable: "math.sin", "numpy.sin", "abs".
+
+    None for an alias (`math.fmod`, `numpy.where`): Numba lacks it, the op's default form is printed.
+
+    Raises:
+        KeyError: no rule has this callable.
+    """
+    entries = [name for known, name, _ in _by_identity().get(id(function), ()) if known is function]
+    if not entries:
+        raise KeyError(f"no derivative rule for {function!r}")
+    return entries[0]
+
+
+def prelude(ops: Iterable[str]) -> str:
+    """Source text of the helper functions that these operations' templates call, dependencies first.
+
+    The text is plain functions (put Numba's decorator in front of each `def` as the back end needs it),
+    and needs `import math` above it.
+    """
+    from adjit.runtime import special as helpers
+
+    wanted = dict.fromkeys(name for op in ops for name in get(op).helpers)
+    return "\n\n".join(inspect.getsource(getattr(helpers, name)) for name in wanted)
+
+
+def resolve(name: str) -> Callable[..., object] | None:
+    """The callable of a dotted name; None where the installed library has none."""
+    module, _, attribute = name.rpartition(".")
+    owner = importlib.import_module(module) if module else builtins
+    return getattr(owner, attribute, None)
+
+
+@cache
+def _by_identity() -> dict[int, list[tuple[Callable[..., object], str | None, Rule]]]:
+    """Callables by id, each with its name to print and rule."""
+    found: dict[int, list[tuple[Callable[..., object], str | None, Rule]]] = {}
+    for rule in all_rules():
+        names = [*((name, name) for name in rule.spellings), *((name, None) for name in rule.aliases)]
+        for name, printed in names:
+            function = resolve(name)
+            if function is not None:
+                found.setdefault(id(function), []).append((function, printed, rule))
+    return found

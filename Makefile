@@ -1,0 +1,47 @@
+# Each goal sets itself up from a clean clone: python3 (3.11 or newer) is all that it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+JOBS ?= 2
+CHECKED := src tests examples benchmarks
+
+.PHONY: help setup demo test lint types bench fuzz clean
+.NOTPARALLEL:
+
+help:
+	@echo "make demo   differentiate both example programs"
+	@echo "make test   lint, format, types, tests, code blocks of the documentation"
+	@echo "make bench  the speed table (QUICK=1: small sizes; ENZYME=DIR: beside real Enzyme)"
+	@echo "make fuzz   many random programs (FUZZ=500: how many)"
+
+setup: $(READY)
+
+$(READY): pyproject.toml requirements-test.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "adjit needs Python 3.11 or newer: make PYTHON=python3.12")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt -e .
+	touch $@
+
+demo: $(READY)
+	$(BIN)/adjit demo particles
+	$(BIN)/adjit demo gauss-seidel
+
+test: lint types
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+
+lint: $(READY)
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+
+types: $(READY)
+	$(BIN)/basedpyright
+
+bench: $(READY)
+	$(BIN)/python benchmarks/core.py $(if $(QUICK),--quick) $(if $(ENZYME),--enzyme $(ENZYME))
+
+fuzz: $(READY)
+	ADJIT_FUZZ=$(or $(FUZZ),200) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q -m fuzz
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

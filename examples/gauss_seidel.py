@@ -1,0 +1,1 @@
+../src/adjit/cli/demos/gauss_seidel.py

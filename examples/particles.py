@@ -1,0 +1,1 @@
+../src/adjit/cli/demos/particles.py

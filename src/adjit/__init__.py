@@ -1,0 +1,30 @@
+"""adjit: exact derivatives of Numba-style Python, at compiled speed."""
+
+from adjit.api.annotations import Active as Active
+from adjit.api.annotations import BatchDuplicated as BatchDuplicated
+from adjit.api.annotations import Const as Const
+from adjit.api.annotations import Duplicated as Duplicated
+from adjit.api.annotations import Forward as Forward
+from adjit.api.annotations import Result as Result
+from adjit.api.annotations import Reverse as Reverse
+from adjit.api.autodiff import autodiff as autodiff
+from adjit.api.check import CheckReport as CheckReport
+from adjit.api.check import check_grad as check_grad
+from adjit.api.custom import custom_jvp as custom_jvp
+from adjit.api.custom import custom_vjp as custom_vjp
+from adjit.api.debug import debug_nans as debug_nans
+from adjit.api.grad import grad as grad
+from adjit.api.grad import value_and_grad as value_and_grad
+from adjit.api.jit import jit as jit
+from adjit.api.jvp import jvp as jvp
+from adjit.api.options import options as options
+from adjit.api.pure import pure as pure
+from adjit.api.stop_gradient import stop_gradient as stop_gradient
+from adjit.api.vjp import vjp as vjp
+from adjit.errors import AdjitError as AdjitError
+from adjit.errors import ArgumentError as ArgumentError
+from adjit.errors import CheckError as CheckError
+from adjit.errors import DeviceError as DeviceError
+from adjit.errors import MemoryLimitError as MemoryLimitError
+from adjit.errors import MissingRuleError as MissingRuleError
+from adjit.errors import UnsupportedError as UnsupportedError

@@ -1,0 +1,148 @@
+"""Which memory an array symbol may refer to, and whether two accesses may meet.
+
+A *root* is a piece of memory: an array parameter or an allocation. Parameters are distinct memory wherever one
+of them is written (calls with overlapping arguments are refused). A symbol's roots are those that flow into it
+through views, branches and loops.
+"""
+
+from __future__ import annotations
+
+from adjit.ir.core import (
+    Alloc,
+    Atom,
+    Const,
+    Custom,
+    Ensure,
+    Function,
+    If,
+    Let,
+    Load,
+    Loop,
+    RefAppend,
+    RefGet,
+    Store,
+    Sym,
+    View,
+)
+from adjit.ir.types import Array, RefList
+from adjit.ir.visit import walk
+
+Roots = frozenset[Sym]
+_NONE: Roots = frozenset()
+
+
+class Alias:
+    """Roots of every array symbol of a function."""
+
+    def __init__(self, function: Function):
+        self._roots: dict[Sym, Roots] = {}
+        self._held: dict[Sym, Roots] = {}  # what a list of references holds
+        for p in function.params:
+            if isinstance(p.type, Array):
+                self._roots[p] = frozenset((p,))
+        stmts = list(walk(function.body))
+        while any([self._visit(s) for s in stmts]):
+            pass
+
+    def roots(self, array: Atom) -> Roots:
+        """The memory that `array` may refer to."""
+        return self._roots.get(array, _NONE) if isinstance(array, Sym) else _NONE
+
+    def _grow(self, table: dict[Sym, Roots], s: Sym, more: Roots) -> bool:
+        old = table.get(s, _NONE)
+        new = old | more
+        table[s] = new
+        return new != old
+
+    def _flow(self, target: Sym, *sources: Atom) -> bool:
+        if isinstance(target.type, Array):
+            more = frozenset[Sym]().union(*(self.roots(a) for a in sources))
+            return self._grow(self._roots, target, more)
+        if isinstance(target.type, RefList):
+            more = frozenset[Sym]().union(
+                *(self._held.get(a, _NONE) for a in sources if isinstance(a, Sym))
+            )
+            return self._grow(self._held, target, more)
+        return False
+
+    def _visit(self, stmt: object) -> bool:
+        match stmt:
+            case Alloc():
+                return self._grow(self._roots, stmt.target, frozenset((stmt.target,)))
+            case View():
+                return self._flow(stmt.target, stmt.array)
+            case Ensure():
+                own = self._grow(self._roots, stmt.target, frozenset((stmt.target,)))
+                return self._flow(stmt.target, stmt.array) or own
+            case RefAppend():
+                return self._grow(self._held, stmt.references, self.roots(stmt.array))
+            case RefGet():
+                return self._grow(self._roots, stmt.target, self._held.get(stmt.references, _NONE))
+            case Loop():
+                changed = False
+                flows = zip(stmt.params, stmt.inits, stmt.nexts, stmt.results, strict=True)
+                for p, init, nxt, r in flows:
+                    changed |= self._flow(p, init, nxt)
+                    changed |= self._flow(r, init, nxt)
+                return changed
+            case If():
+                changed = False
+                for r, a, b in zip(stmt.results, stmt.then_values, stmt.else_values, strict=True):
+                    changed |= self._flow(r, a, b)
+                return changed
+            case Custom():
+                changed = False
+                for r, a in zip(stmt.results, stmt.values, strict=True):
+                    changed |= self._flow(r, a)
+                return changed
+            case _:
+                return False
+
+
+class Affine:
+    """Index atoms as `base + constant`, seen through `x + c` and `x - c`; and proven lower bounds."""
+
+    def __init__(self, definition: dict[Sym, object], bounds: dict[Sym, int]):
+        self._definition = definition
+        self._bounds = bounds
+
+    def split(self, a: Atom) -> tuple[Sym | None, int]:
+        """(base, offset); base None for a constant."""
+        offset = 0
+        while isinstance(a, Sym):
+            stmt = self._definition.get(a)
+            if not isinstance(stmt, Let) or stmt.op not in ("add", "sub"):
+                return a, offset
+            x, y = stmt.args
+            if isinstance(y, Const) and isinstance(y.value, int) and isinstance(x, Sym):
+                offset += y.value if stmt.op == "add" else -y.value
+                a = x
+            elif stmt.op == "add" and isinstance(x, Const) and isinstance(x.value, int):
+                offset += x.value
+                a = y
+            else:
+                return a, offset
+        return (None, offset + int(a.value)) if isinstance(a, Const) else (None, offset)
+
+    def nonnegative(self, a: Atom) -> bool:
+        """Whether the index is proven >= 0 (so that it does not wrap around)."""
+        if isinstance(a, Const):
+            return isinstance(a.value, int) and a.value >= 0
+        return isinstance(a, Sym) and self._bounds.get(a, -1) >= 0
+
+    def apart(self, a: Atom, b: Atom) -> bool:
+        """Whether two index values of the same turn never name the same place along an axis."""
+        base_a, off_a = self.split(a)
+        base_b, off_b = self.split(b)
+        return base_a is base_b and off_a != off_b and self.nonnegative(a) and self.nonnegative(b)
+
+    def same(self, a: Atom, b: Atom) -> bool:
+        """Whether two index values of the same turn are surely equal."""
+        return self.split(a) == self.split(b)
+
+
+def apart(affine: Affine, load: Load | Store, store: Store) -> bool:
+    """Whether two accesses in the same turn of every common loop never meet."""
+    if load.array is not store.array:
+        return False
+    return any(affine.apart(a, b) for a, b in zip(load.index, store.index, strict=True))

@@ -1,0 +1,176 @@
+"""How operand types combine: Numba's rules for dispatchers, NumPy 2's for every other function.
+
+Under NumPy 2 a Python number is *weak*: it takes the dtype of the strong value that it meets, so that
+`0.5 * x[i]` is float32 with float32 `x`. Weak are literals, Python-number arguments, loop indices, extents,
+what Python's own conversions give (`int(x)`, `math.floor(x)`), and what is computed only from these with
+operators and `math`; what a NumPy function returns is strong, as `np.sqrt(2.0)` is a `np.float64`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from adjit.analysis import numba_types
+from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
+from adjit.ir.core import Let
+from adjit.ir.types import BOOL, INT64, UNKNOWN, Array, Scalar, Type
+
+_COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+_PYTHON_NUMBERS = frozenset({"int", "float", "bool", "builtins.int", "builtins.float", "builtins.bool"})
+_PYTHON_INTS = frozenset({"math.floor", "math.ceil", "math.trunc", "round", "builtins.round"})
+_ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is known of a symbol: its type, and whether it is a weak number."""
+
+    type: Type
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """How one operation is typed: casts of operands (None: as it is), Numba's result, the final result."""
+
+    casts: tuple[Scalar | None, ...]
+    raw: Scalar
+    result: Fact
+
+
+def spelling_of(let: Let) -> str | None:
+    """The dotted name of the function that the statement calls; None for operators."""
+    if let.fn is not None:
+        return let.fn
+    if let.op in OPERATORS:
+        return None
+    from adjit import rules
+
+    return rules.get(let.op).spellings[0]
+
+
+def _ask(let: Let, arguments: tuple[Type, ...]) -> Scalar | None:
+    """Numba's type of the operation on these operands."""
+    spelling = spelling_of(let)
+    function = OPERATORS.get(let.op) if spelling is None else callable_of(spelling)
+    if function is None:
+        return None
+    got = resolve(function, tuple(to_numba(t) for t in arguments))
+    type_ = None if got is None else numba_types.from_numba(got)
+    return type_ if isinstance(type_, Scalar) else None
+
+
+def _special(let: Let, facts: tuple[Fact, ...]) -> Scalar | None:
+    """The type of an operation that is adjit's own, else None."""
+    first = facts[0].type
+    match let.op:
+        case "cast":
+            return let.target.type if isinstance(let.target.type, Scalar) else None
+        case "dim":
+            return INT64
+        case "stop_gradient":
+            return first if isinstance(first, Scalar) else None
+        case "select":
+            got = numba_types.unify(facts[1].type, facts[2].type)
+            return got if isinstance(got, Scalar) else None
+        case "fdiv" | "szmul":
+            floats = [f.type for f in facts if isinstance(f.type, Scalar) and f.type.differentiable]
+            return floats[0] if floats else None
+        case _:
+            return None
+
+
+_SPECIAL = frozenset({"cast", "dim", "stop_gradient", "select", "fdiv", "szmul"})
+
+
+def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
+    """How the operation is typed, or None where Numba has no such operation."""
+    if numpy_rules and let.op not in ("cast", "dim", "stop_gradient"):
+        return _type_weakly(let, facts)
+    raw = _special(let, facts) if let.op in _SPECIAL else _ask(let, tuple(f.type for f in facts))
+    if raw is None or raw == UNKNOWN:
+        return None
+    weak = numpy_rules and (
+        let.op == "dim" or let.fn in _PYTHON_NUMBERS or (let.op == "stop_gradient" and facts[0].weak)
+    )
+    return Typing((None,) * len(facts), raw, Fact(raw, weak))
+
+
+def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
+    """NumPy 2's typing: operands are cast to the common type, small integers stay small."""
+    common = promote(tuple(f for k, f in enumerate(facts) if not (let.op == "select" and k == 0)))
+    casts = tuple(_operand_cast(let, k, f, common) for k, f in enumerate(facts))
+    cast_facts = tuple(f if c is None else Fact(c) for f, c in zip(facts, casts, strict=True))
+    if let.op in _SPECIAL:
+        raw = _special(let, cast_facts)
+    else:
+        raw = _ask(let, tuple(f.type for f in cast_facts))
+    if raw is None:
+        return None
+    if raw.is_bool:
+        return Typing(casts, raw, Fact(raw, True))
+    if let.fn in _PYTHON_INTS and raw.is_int:
+        return Typing(casts, raw, Fact(raw, True))
+    if common is None:
+        return Typing(casts, raw, Fact(raw))
+    if common.weak and (let.fn is None or not let.fn.startswith(("numpy.", "np."))):
+        return Typing(casts, raw, Fact(raw, True))
+    assert isinstance(common.type, Scalar)
+    narrow = raw.is_int and common.type.is_int and not common.weak
+    return Typing(casts, raw, Fact(common.type if narrow else raw))
+
+
+def _operand_cast(let: Let, k: int, fact: Fact, common: Fact | None) -> Scalar | None:
+    """The type that operand k is cast to before the operation, or None."""
+    if common is None or common.weak or not isinstance(common.type, Scalar) or fact.type == common.type:
+        return None
+    if not isinstance(fact.type, Scalar) or not common.type.differentiable or fact.type.is_bool:
+        return None
+    if let.op == "select" and k == 0:
+        return None
+    if let.op == "pow" and k == 1 and fact.weak and fact.type.is_int:
+        return None
+    return common.type
+
+
+@lru_cache(maxsize=4096)
+def promote(facts: tuple[Fact, ...]) -> Fact | None:
+    """NumPy 2's `result_type`; all weak gives weak; None where an operand is no number."""
+    if not facts or not all(isinstance(f.type, Scalar) for f in facts):
+        return None
+    strong = [np.dtype(f.type.name) for f in facts if not f.weak and isinstance(f.type, Scalar)]
+    if not strong:
+        got = numba_types.unify(*(f.type for f in facts))
+        return None if got is None else Fact(got, True)
+    weak = [_python_zero(f.type) for f in facts if f.weak and isinstance(f.type, Scalar)]
+    try:
+        dtype = np.result_type(*strong, *weak)
+    except TypeError:
+        return None
+    return Fact(Scalar(dtype.name))
+
+
+def _python_zero(type: Scalar) -> bool | int | float | complex:
+    kind = (
+        "bool" if type.is_bool else "int" if type.is_int else "complex" if type.is_complex else "float"
+    )
+    return _ZEROS[kind]
+
+
+def join(facts: tuple[Fact, ...], numpy_rules: bool) -> Fact | None:
+    """The type of a symbol into which several values flow; None where Numba cannot unify them."""
+    if len(set(facts)) == 1:
+        return facts[0]
+    if numpy_rules and all(isinstance(f.type, Scalar) for f in facts):
+        return promote(tuple(facts))
+    open_ = [f for f in facts if isinstance(f.type, Array) and not f.type.dtype.known]
+    closed = [f for f in facts if f not in open_]
+    if open_:
+        return closed[0] if closed else open_[0]
+    got = numba_types.unify(*(f.type for f in facts))
+    return None if got is None else Fact(got)
+
+

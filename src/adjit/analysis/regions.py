@@ -1,0 +1,93 @@
+"""Where things stand: the tree of blocks, where each symbol is defined, and what each statement writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from adjit.ir.core import Block, Custom, Function, If, Loop, Stmt, Store, Sym
+from adjit.ir.visit import blocks, defined, inner_targets, targets, walk
+
+
+@dataclass(eq=False)
+class Region:
+    """One block: the function's body, a loop's body, or a branch."""
+
+    block: Block
+    parent: Region | None = None
+    owner: Stmt | None = None
+    at: int = -1  # index of `owner` in the parent's block
+    depth: int = 0  # number of enclosing regions
+    loops: tuple[Loop, ...] = ()  # enclosing loops, outermost first
+    children: list[Region] = field(default_factory=list)
+
+    def path(self) -> list[Region]:
+        """Regions from the root to this one."""
+        chain: list[Region] = []
+        region: Region | None = self
+        while region is not None:
+            chain.append(region)
+            region = region.parent
+        return chain[::-1]
+
+
+class Regions:
+    """The region tree of a function, with look-ups by statement and symbol."""
+
+    def __init__(self, function: Function):
+        self.root = Region(function.body)
+        self.where: dict[Sym, tuple[Region, int]] = {p: (self.root, -1) for p in function.params}
+        self.definition: dict[Sym, Stmt] = {}
+        self.place: dict[int, tuple[Region, int]] = {}
+        self.inner: dict[int, tuple[Region, ...]] = {}
+        self._stores: dict[int, tuple[Store, ...]] = {}
+        self._defined: dict[int, set[Sym]] = {}
+        self._index(self.root)
+
+    def _index(self, region: Region) -> None:
+        for i, stmt in enumerate(region.block):
+            self.place[id(stmt)] = (region, i)
+            for s in targets(stmt):
+                self.where[s] = (region, i)
+                self.definition[s] = stmt
+            subs: list[Region] = []
+            for block in blocks(stmt):
+                loops = (*region.loops, stmt) if isinstance(stmt, Loop) else region.loops
+                sub = Region(block, region, stmt, i, region.depth + 1, loops)
+                subs.append(sub)
+                for s in inner_targets(stmt):
+                    self.where[s] = (sub, -1)
+                    self.definition[s] = stmt
+                region.children.append(sub)
+                self._index(sub)
+            self.inner[id(stmt)] = tuple(subs)
+
+    def defined(self, region: Region) -> set[Sym]:
+        """Every symbol defined in the region, its head (a loop's index and params) and below."""
+        key = id(region)
+        if key not in self._defined:
+            head = set() if region.owner is None else set(inner_targets(region.owner))
+            self._defined[key] = defined(region.block) | head
+        return self._defined[key]
+
+    def stores(self, stmt: Stmt) -> tuple[Store, ...]:
+        """Every store in the statement, at any depth."""
+        key = id(stmt)
+        if key not in self._stores:
+            if isinstance(stmt, Store):
+                found: tuple[Store, ...] = (stmt,)
+            elif isinstance(stmt, Loop | If | Custom):
+                found = tuple(s for b in blocks(stmt) for s in walk(b) if isinstance(s, Store))
+            else:
+                found = ()
+            self._stores[key] = found
+        return self._stores[key]
+
+
+def common(a: Region, b: Region) -> Region:
+    """The innermost region that encloses both."""
+    last = a
+    for ra, rb in zip(a.path(), b.path(), strict=False):
+        if ra is not rb:
+            break
+        last = ra
+    return last

@@ -1,0 +1,287 @@
+"""rewrite: untyped IR + inferred facts -> typed IR with explicit casts at flows.
+
+    loop (s = 0:int64) ... next t:float64   ->   loop (s: float64 = 0.0:float64) ... next t
+    x: float32, y = mul(0.5, x)             ->   y = mul(0.5:float32, x)          (NumPy 2's rules)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from adjit.analysis import numba_types
+from adjit.analysis.numba_types import to_numba
+from adjit.analysis.promotion import Fact, spelling_of, type_let
+from adjit.errors import UnsupportedError
+from adjit.ir.core import (
+    Alloc,
+    Atom,
+    Block,
+    Const,
+    Custom,
+    Ensure,
+    Function,
+    If,
+    Let,
+    Load,
+    Loop,
+    RefAppend,
+    RefGet,
+    RefNew,
+    Slice,
+    Span,
+    Stmt,
+    Store,
+    Sym,
+    Undef,
+    View,
+)
+from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
+
+if TYPE_CHECKING:
+    from adjit.analysis.types import Inference
+
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**", "neg": "-",
+    "pos": "+", "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "invert": "~",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "not_": "not",
+}  # fmt: skip
+
+
+def cast_const(c: Const, type: Scalar) -> Const:
+    """The constant converted to another type."""
+    value = c.value
+    if type.is_bool:
+        return Const(bool(value), type)
+    if type.is_complex:
+        return Const(complex(value), type)
+    assert not isinstance(value, complex)
+    return Const(int(value) if type.is_int else float(value), type)
+
+
+class Retyper:
+    """Rebuilds a function with typed symbols."""
+
+    def __init__(self, inference: Inference):
+        self.inference = inference
+        self.numpy_rules = inference.numpy_rules
+        self._out: list[Stmt] = []
+
+    def function(self, f: Function) -> Function:
+        params = tuple(self._sym(p, f.span) for p in f.params)
+        body = self._block(f.body)
+        return replace(f, params=params, body=body, results=tuple(self._atom(a, f.span) for a in f.results))
+
+    def _sym(self, s: Sym, span: Span) -> Sym:
+        fact = self.inference.facts.get(s)
+        if fact is None:
+            if s.type.known:
+                return s
+            fact = Fact(INT64) if isinstance(s.type, Scalar) else None
+        if fact is None or not fact.type.known:
+            raise UnsupportedError(f"the type of `{s.name}` cannot be inferred", span=span)
+        return Sym(s.name, fact.type, s.uid)
+
+    def _atom(self, a: Atom, span: Span) -> Atom:
+        match a:
+            case Sym():
+                return self._sym(a, span)
+            case Const():
+                return a
+            case Undef():
+                return a if a.type.known else Undef(INT64)
+
+    def _atoms(self, atoms: tuple[Atom, ...], span: Span) -> tuple[Atom, ...]:
+        return tuple(self._atom(a, span) for a in atoms)
+
+    def _cast(self, a: Atom, type: Type, span: Span) -> Atom:
+        """`a` as a value of `type`, by a cast in the open block where it is another scalar type."""
+        if isinstance(a, Undef):
+            return Undef(type)
+        typed = self._atom(a, span)
+        if typed.type == type or not isinstance(type, Scalar):
+            return typed
+        if isinstance(typed, Const):
+            return cast_const(typed, type)
+        assert isinstance(typed, Sym)
+        target = Sym(typed.name, type)
+        self._out.append(Let(target, "cast", (typed,), None, span))
+        return target
+
+    def _truth(self, a: Atom, span: Span) -> Atom:
+        """`a` as a condition."""
+        typed = self._atom(a, span)
+        if typed.type == BOOL or isinstance(typed, Undef):
+            return typed if typed.type == BOOL else Undef(BOOL)
+        if not isinstance(typed.type, Scalar):
+            raise UnsupportedError("an array is used as a condition", span=span)
+        if isinstance(typed, Const):
+            return cast_const(typed, BOOL)
+        target = Sym(typed.name, BOOL)
+        zero = cast_const(Const(0, INT64), typed.type)
+        self._out.append(Let(target, "ne", (typed, zero), None, span))
+        return target
+
+    def _block(self, block: Block) -> Block:
+        return self._branch(block, (), (), None, None)[0]
+
+    def _branch(
+        self,
+        block: Block,
+        values: tuple[Atom, ...],
+        into: tuple[Sym, ...],
+        stop: Atom | None,
+        span: Span | None,
+    ) -> tuple[Block, tuple[Atom, ...], Atom | None]:
+        """A sub-block with what it yields cast to the types of `into`, and its stop flag."""
+        outer, self._out = self._out, []
+        for stmt in block:
+            self._out.append(self._stmt(stmt))
+        where = span or Span("", 0)
+        cast = tuple(self._cast(v, r.type, where) for v, r in zip(values, into, strict=True))
+        flag = None if stop is None else self._truth(stop, where)
+        built, self._out = tuple(self._out), outer
+        return built, cast, flag
+
+    def _stmt(self, stmt: Stmt) -> Stmt:
+        span = stmt.span
+        match stmt:
+            case Let():
+                return self._let(stmt)
+            case Load():
+                self._check_load(stmt)
+                array, index = self._sym(stmt.array, span), self._atoms(stmt.index, span)
+                return replace(stmt, target=self._sym(stmt.target, span), array=array, index=index)
+            case Store():
+                self._check_store(stmt)
+                array, index = self._sym(stmt.array, span), self._atoms(stmt.index, span)
+                return replace(stmt, array=array, index=index, value=self._atom(stmt.value, span))
+            case View():
+                index_ = tuple(self._item(i, span) for i in stmt.index)
+                array = self._sym(stmt.array, span)
+                return replace(stmt, target=self._sym(stmt.target, span), array=array, index=index_)
+            case Alloc():
+                return self._alloc(stmt)
+            case Ensure():
+                array, need = self._sym(stmt.array, span), self._atom(stmt.need, span)
+                return replace(stmt, target=self._sym(stmt.target, span), array=array, need=need)
+            case RefNew():
+                return replace(stmt, target=self._sym(stmt.target, span))
+            case RefAppend():
+                array = self._sym(stmt.array, span)
+                return replace(stmt, references=self._sym(stmt.references, span), array=array)
+            case RefGet():
+                position, refs = self._atom(stmt.position, span), self._sym(stmt.references, span)
+                return replace(stmt, target=self._sym(stmt.target, span), references=refs, position=position)
+            case Loop():
+                return self._loop(stmt)
+            case If():
+                return self._if(stmt)
+            case Custom():
+                results = tuple(self._sym(r, span) for r in stmt.results)
+                args = self._atoms(stmt.args, span)
+                body, values, _ = self._branch(stmt.body, stmt.values, results, None, span)
+                return replace(stmt, args=args, body=body, values=values, results=results)
+            case _:
+                return stmt
+
+    def _let(self, let: Let) -> Stmt:
+        args = self._atoms(let.args, let.span)
+        facts = tuple(self.inference.fact(a) or Fact(b.type) for a, b in zip(let.args, args, strict=True))
+        typing = type_let(let, facts, self.numpy_rules)
+        if typing is None:
+            raise UnsupportedError(_no_operation(let, facts), span=let.span)
+        cast = tuple(
+            a if c is None else self._cast(a, c, let.span) for a, c in zip(args, typing.casts, strict=True)
+        )
+        target = self._sym(let.target, let.span)
+        if typing.raw == target.type:
+            return replace(let, target=target, args=cast)
+        wide = Sym(target.name, typing.raw)
+        self._out.append(replace(let, target=wide, args=cast))
+        return Let(target, "cast", (wide,), None, let.span)
+
+    def _item(self, item: Atom | Slice, span: Span) -> Atom | Slice:
+        if isinstance(item, Slice):
+            parts = (item.start, item.stop, item.step)
+            return Slice(*(None if p is None else self._atom(p, span) for p in parts))
+        return self._atom(item, span)
+
+    def _alloc(self, alloc: Alloc) -> Stmt:
+        span = alloc.span
+        target = self._sym(alloc.target, span)
+        shape = self._atoms(alloc.shape, span)
+        like = None if alloc.like is None else self._sym(alloc.like, span)
+        assert isinstance(target.type, Array)
+        fill = None if alloc.fill is None else self._cast(alloc.fill, target.type.dtype, span)
+        return replace(alloc, target=target, shape=shape, fill=fill, like=like)
+
+    def _loop(self, loop: Loop) -> Stmt:
+        span = loop.span
+        params = tuple(self._sym(p, span) for p in loop.params)
+        results = tuple(Sym(r.name, p.type, r.uid) for r, p in zip(loop.results, params, strict=True))
+        for flows in (loop.inits, loop.nexts):
+            for p, a in zip(params, flows, strict=True):
+                self._check_flow(p, a, span)
+        inits = tuple(self._cast(a, p.type, span) for a, p in zip(loop.inits, params, strict=True))
+        lo, hi, step = (None if b is None else self._bound(b, span) for b in (loop.lo, loop.hi, loop.step))
+        index = None if loop.index is None else self._sym(loop.index, span)
+        body, nexts, stop = self._branch(loop.body, loop.nexts, params, loop.stop, span)
+        return Loop(index, lo, hi, step, params, inits, body, nexts, results, stop, span)
+
+    def _bound(self, bound: Atom, span: Span) -> Atom:
+        """A bound of a range; under NumPy's rules every integer is an int64 index."""
+        typed = self._atom(bound, span)
+        if not isinstance(typed.type, Scalar) or not (typed.type.is_int or typed.type.is_bool):
+            raise UnsupportedError(f"`range` needs integers, got {typed.type}", span=span)
+        return self._cast(bound, INT64, span) if self.numpy_rules else typed
+
+    def _if(self, stmt: If) -> Stmt:
+        span = stmt.span
+        cond = self._truth(stmt.cond, span)
+        results = tuple(self._sym(r, span) for r in stmt.results)
+        for flows in (stmt.then_values, stmt.else_values):
+            for r, a in zip(results, flows, strict=True):
+                self._check_flow(r, a, span)
+        then, then_values, _ = self._branch(stmt.then, stmt.then_values, results, None, span)
+        els, else_values, _ = self._branch(stmt.els, stmt.else_values, results, None, span)
+        return If(cond, then, els, then_values, else_values, results, span)
+
+    def _check_flow(self, s: Sym, a: Atom, span: Span) -> None:
+        """Fail where a name holds values of types that Numba cannot unify."""
+        fact = self.inference.fact(a)
+        if fact is None or fact.type == s.type:
+            return
+        both_scalars = isinstance(fact.type, Scalar) and isinstance(s.type, Scalar)
+        if both_scalars or numba_types.unify(fact.type, s.type) == s.type:
+            return
+        reason = f"`{s.name}` holds {_shown(s.type)} on one path and {_shown(fact.type)} on another"
+        raise UnsupportedError(reason, "Use two names.", span=span)
+
+    def _check_load(self, load: Load) -> None:
+        array = self._sym(load.array, load.span)
+        index = tuple(self._atom(i, load.span).type for i in load.index)
+        assert isinstance(array.type, Array)
+        if numba_types.getitem(array.type, tuple(to_numba(t) for t in index)) is None:
+            shown = ", ".join(_shown(t) for t in index)
+            reason = f"Numba cannot index {_shown(array.type)} by ({shown})"
+            raise UnsupportedError(reason, span=load.span)
+
+    def _check_store(self, store: Store) -> None:
+        array, value = self._sym(store.array, store.span), self._atom(store.value, store.span)
+        index = tuple(self._atom(i, store.span).type for i in store.index)
+        assert isinstance(array.type, Array)
+        if array.type.readonly:
+            raise UnsupportedError(f"`{array.name}` is read-only and is written", span=store.span)
+        if not numba_types.can_store(array.type, tuple(to_numba(t) for t in index), value.type):
+            reason = f"Numba cannot store {_shown(value.type)} in {_shown(array.type)}"
+            raise UnsupportedError(reason, span=store.span)
+
+
+def _shown(type: Type) -> str:
+    return str(to_numba(type)) if type.known else str(type)
+
+
+def _no_operation(let: Let, facts: tuple[Fact, ...]) -> str:
+    name = _SYMBOLS.get(let.op) or spelling_of(let) or let.op
+    return f"Numba has no `{name}` for ({', '.join(_shown(f.type) for f in facts)})"

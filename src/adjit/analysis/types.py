@@ -1,0 +1,302 @@
+"""Types every symbol as Numba would.
+
+`infer` walks the structured SSA, asks Numba's typing context about each operation, and iterates loop params to
+their fixed point. What flows into a param or a result of another type is then cast explicitly; operations
+keep their operands as they are. Functions that are not dispatchers get NumPy 2's rules instead (see
+`promotion`), by casts of operands.
+
+Symbols keep their identity: a typed symbol equals the untyped one.
+"""
+
+from __future__ import annotations
+
+from numba.core import types
+
+from adjit.analysis import numba_types
+from adjit.analysis.promotion import Fact, join, type_let
+from adjit.ir.core import (
+    Alloc,
+    Atom,
+    Block,
+    Const,
+    Custom,
+    Ensure,
+    Function,
+    If,
+    Let,
+    Load,
+    Loop,
+    RefGet,
+    RefNew,
+    Slice,
+    Stmt,
+    Store,
+    Sym,
+    Undef,
+    View,
+)
+from adjit.ir.types import FLOAT64, INT64, UNKNOWN, Array, RefList, Scalar, Type
+from adjit.ir.visit import targets, walk
+
+_MAX_ROUNDS = 50
+
+
+def infer(function: Function, weak_params: frozenset[Sym] | None = None) -> Function:
+    """The typed function.
+
+    Arguments:
+    - function: untyped IR; ranks of arrays are known, scalars and layouts may be unknown.
+    - weak_params: None types by Numba's own rules (a dispatcher); else NumPy 2's rules, and these
+      parameters are Python numbers.
+
+    Raises: UnsupportedError where Numba cannot type an operation or a flow.
+    """
+    from adjit.analysis.retype import Retyper
+
+    return Retyper(facts_of(function, weak_params)).function(function)
+
+
+def facts_of(function: Function, weak_params: frozenset[Sym] | None) -> Inference:
+    """The inferred facts, at their fixed point."""
+    inference = Inference(weak_params is not None)
+    for p in function.params:
+        inference.facts[p] = Fact(p.type, weak_params is not None and p in weak_params)
+    inference.origins = _origins(function.body)
+    for _ in range(_MAX_ROUNDS):
+        before = dict(inference.cells)
+        inference.block(function.body)
+        if inference.cells == before and not inference.settle():
+            return inference
+    raise AssertionError(f"{function.name}: types of list elements do not settle")
+
+
+def view_index(items: tuple[Atom | Slice, ...]) -> tuple[types.Type, ...]:
+    """Numba's types of the index of a view."""
+    return tuple(
+        types.intp
+        if not isinstance(i, Slice)
+        else (types.slice2_type if i.step is None else types.slice3_type)
+        for i in items
+    )
+
+
+class Inference:
+    """Facts about symbols, and about the element type ("cell") of arrays that are typed by what is stored."""
+
+    def __init__(self, numpy_rules: bool):
+        self.numpy_rules = numpy_rules
+        self.facts: dict[Sym, Fact] = {}
+        self.cells: dict[Sym, Fact] = {}
+        self.origins: dict[Sym, Sym] = {}
+        self._open: set[Sym] = set()
+
+    def origin(self, s: Sym) -> Sym:
+        """The representative of all array symbols that may share memory or a name with `s`."""
+        while s in self.origins:
+            s = self.origins[s]
+        return s
+
+    def fact(self, a: Atom) -> Fact | None:
+        """What is known of an atom so far; nothing of Undef."""
+        match a:
+            case Sym():
+                return self.facts.get(a)
+            case Const():
+                return Fact(a.type, self.numpy_rules)
+            case Undef():
+                return None
+
+    def settle(self) -> bool:
+        """Give float64 to element types that nothing decides; whether there were any."""
+        pending = {r for r in self._open if r not in self.cells}
+        for root in pending:
+            self.cells[root] = Fact(FLOAT64)
+        return bool(pending)
+
+    def block(self, block: Block) -> None:
+        for stmt in block:
+            self.stmt(stmt)
+
+    def stmt(self, stmt: Stmt) -> None:
+        match stmt:
+            case Let():
+                self._set(stmt.target, self._let(stmt))
+            case Load():
+                array = self._array(stmt.array)
+                known = array is not None and array.dtype.known
+                self._set(stmt.target, Fact(array.dtype) if known and array else None)
+            case Store():
+                self._store(stmt)
+            case View():
+                self._set(stmt.target, self._view(stmt))
+            case Alloc():
+                self._set(stmt.target, self._alloc(stmt))
+            case Ensure():
+                self._set(stmt.target, self.facts.get(stmt.array))
+            case RefNew():
+                self._set(stmt.target, Fact(stmt.target.type))
+            case RefGet():
+                listed = stmt.references.type
+                assert isinstance(listed, RefList)
+                self._set(stmt.target, Fact(listed.element))
+            case Loop():
+                self._loop(stmt)
+            case If():
+                self._if(stmt)
+            case Custom():
+                self.block(stmt.body)
+                for r, v in zip(stmt.results, stmt.values, strict=True):
+                    self._set(r, self.fact(v))
+            case _:
+                pass
+
+    def _set(self, s: Sym, fact: Fact | None) -> None:
+        if fact is not None:
+            self.facts[s] = fact
+
+    def _array(self, s: Sym) -> Array | None:
+        fact = self.facts.get(s)
+        return fact.type if fact is not None and isinstance(fact.type, Array) else None
+
+    def _let(self, let: Let) -> Fact | None:
+        facts = tuple(self.fact(a) for a in let.args)
+        known = tuple(f for f in facts if f is not None and _complete(f.type))
+        if len(known) != len(facts):
+            return Fact(let.target.type) if let.op == "cast" else None
+        typing = type_let(let, known, self.numpy_rules)
+        return None if typing is None else typing.result
+
+    def _store(self, store: Store) -> None:
+        root = self.origin(store.array)
+        value = self.fact(store.value)
+        if root in self._open and value is not None:
+            old = self.cells.get(root)
+            joined = value if old is None else join((old, value), self.numpy_rules)
+            if joined is not None:
+                self.cells[root] = joined
+
+    def _view(self, view: View) -> Fact | None:
+        array = self._array(view.array)
+        if array is None:
+            return None
+        if view.transpose:
+            swapped = {"C": "F", "F": "C"}.get(array.layout, array.layout)
+            layout = array.layout if array.ndim < 2 else swapped
+            return Fact(Array(array.dtype, array.ndim, layout, array.readonly))
+        dtype = array.dtype if array.dtype.known else FLOAT64
+        stand_in = Array(dtype, array.ndim, array.layout, array.readonly)
+        got = numba_types.getitem(stand_in, view_index(view.index))
+        if not isinstance(got, Array):
+            return None
+        return Fact(Array(array.dtype, got.ndim, got.layout, got.readonly))
+
+    def _alloc(self, alloc: Alloc) -> Fact | None:
+        type_ = alloc.target.type
+        assert isinstance(type_, Array)
+        dtype, layout = type_.dtype, type_.layout
+        if layout == "?":
+            like = None if alloc.like is None else self._array(alloc.like)
+            layout = like.layout if like is not None and like.layout == "F" else "C"
+        if not dtype.known:
+            dtype = self._element(alloc)
+        return Fact(Array(dtype, type_.ndim, layout))
+
+    def _element(self, alloc: Alloc) -> Scalar:
+        """The dtype of an array that was created without one: its fill's, else what is stored in it."""
+        fact = None if alloc.fill is None else self.fact(alloc.fill)
+        if alloc.fill is None:
+            root = self.origin(alloc.target)
+            self._open.add(root)
+            fact = self.cells.get(root)
+        return fact.type if fact is not None and isinstance(fact.type, Scalar) else UNKNOWN
+
+    def _loop(self, loop: Loop) -> None:
+        if loop.index is not None:
+            self._set(loop.index, self._index(loop))
+        for p, init in zip(loop.params, loop.inits, strict=True):
+            self._flow(p, (init,))
+        for _ in range(_MAX_ROUNDS):
+            self.block(loop.body)
+            flows = list(zip(loop.params, loop.inits, loop.nexts, strict=True))
+            if not any([self._flow(p, (init, after)) for p, init, after in flows]):
+                break
+        for p, r in zip(loop.params, loop.results, strict=True):
+            self._set(r, self.facts.get(p))
+
+    def _index(self, loop: Loop) -> Fact | None:
+        facts = [self.fact(b) for b in (loop.lo, loop.hi, loop.step) if b is not None]
+        if self.numpy_rules:
+            return Fact(INT64, True)
+        if any(f is None for f in facts):
+            return None
+        got = numba_types.range_index(tuple(f.type for f in facts if f is not None))
+        return None if got is None else Fact(got)
+
+    def _if(self, stmt: If) -> None:
+        self.block(stmt.then)
+        self.block(stmt.els)
+        for r, a, b in zip(stmt.results, stmt.then_values, stmt.else_values, strict=True):
+            self._flow(r, (a, b))
+
+    def _flow(self, s: Sym, sources: tuple[Atom, ...]) -> bool:
+        """Widen the type of `s` by what flows into it; whether it changed."""
+        facts = [f for f in (self.fact(a) for a in sources) if f is not None]
+        old = self.facts.get(s)
+        if old is not None:
+            facts.append(old)
+        joined = join(tuple(facts), self.numpy_rules) if facts else None
+        if joined is None or joined == old:
+            return False
+        self.facts[s] = joined
+        return True
+
+
+def _complete(type: Type) -> bool:
+    return not isinstance(type, Scalar) or type.known
+
+
+def _origins(block: Block) -> dict[Sym, Sym]:
+    """Union-find parents that join array symbols which may be the same memory or name."""
+    parents: dict[Sym, Sym] = {}
+
+    def find(s: Sym) -> Sym:
+        while s in parents:
+            s = parents[s]
+        return s
+
+    def join_(a: Atom, b: Atom) -> None:
+        if isinstance(a, Sym) and isinstance(b, Sym) and isinstance(a.type, Array):
+            roots = find(a), find(b)
+            if roots[0] != roots[1]:
+                parents[roots[0]] = roots[1]
+
+    for stmt in walk(block):
+        match stmt:
+            case View() | Ensure():
+                join_(stmt.target, stmt.array)
+            case Loop():
+                for p, i, n, r in zip(stmt.params, stmt.inits, stmt.nexts, stmt.results, strict=True):
+                    for other in (i, n, r):
+                        join_(p, other)
+            case If():
+                for r, a, b in zip(stmt.results, stmt.then_values, stmt.else_values, strict=True):
+                    join_(r, a)
+                    join_(r, b)
+            case Custom():
+                for r, v in zip(stmt.results, stmt.values, strict=True):
+                    join_(r, v)
+            case _:
+                pass
+    return parents
+
+
+def defined_types(function: Function) -> dict[Sym, Type]:
+    """The type of every symbol that the function defines."""
+    found = {p: p.type for p in function.params}
+    for stmt in walk(function.body):
+        for s in targets(stmt):
+            found[s] = s.type
+        if isinstance(stmt, Loop):
+            for s in (*stmt.params, *(() if stmt.index is None else (stmt.index,))):
+                found[s] = s.type
+    return found

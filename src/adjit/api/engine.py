@@ -1,0 +1,114 @@
+"""From the arguments of a call to the plan that serves it: one dictionary look-up where nothing is new.
+
+An `Engine` belongs to one operator on one function. Plans are kept per signature of the arguments, and shared
+between functions of the same code and captured values, so that `grad(lambda ...)` in a loop is built once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from contextvars import ContextVar
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from adjit.api.source import Source
+from adjit.ir.structure import Spec
+from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, spec_of
+from adjit.runtime.captures import watch_of
+
+debugging: ContextVar[bool] = ContextVar("adjit_debug_nans", default=False)
+
+_BUILDING = threading.RLock()
+_KEPT = 512
+_stores: OrderedDict[Hashable, dict[Hashable, Any]] = OrderedDict()
+
+_engines: dict[Hashable, Engine[Any]] = {}
+
+P = TypeVar("P")
+
+
+class Engine(Generic[P]):
+    """Plans of one operator on one function.
+
+    make: builds a plan from the specs of the arguments and the operator's own key (`extra`: what is active).
+    key: what tells this operator from others on the same function.
+    """
+
+    def __init__(self, source: Source, key: Hashable, make: Callable[[Engine[P], tuple[Spec, ...], Any], P]):
+        self.source, self._make = source, make
+        self._key = (key, source.key)
+        self._watch = watch_of(source.base)
+        self._names = source.signature.names
+        self._captured: Hashable = None
+        self._plans: dict[Hashable, P] = {}
+
+    def plan(self, values: tuple[Any, ...], extra: Hashable = None) -> P:
+        """The plan for these values, one per parameter. Raises ArgumentError naming what does not fit."""
+        parts = []
+        for value, name in zip(values, self._names, strict=True):
+            if type(value) is np.ndarray:
+                parts.append((value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS))
+            else:
+                parts.append(key_of(value, name))
+        key = (tuple(parts), extra, debugging.get())
+        captured = self._watch.key()
+        if captured is not self._captured:
+            self._switch(captured)
+        plan = self._plans.get(key)
+        return self._new(key, values, extra) if plan is None else plan
+
+    def compile(self, specs: tuple[Spec, ...], kind: str, active: tuple[bool, ...], **more: Any) -> Any:
+        """Build the program of `kind` ("joint", "split", "forward", "primal")."""
+        from adjit.runtime import program
+
+        options = self.source.options
+        return program.build(
+            program.Request(
+                f=self.source.base,
+                specs=specs,
+                kind=kind,
+                active=active,
+                pure=self.source.pure,
+                boundscheck=options.boundscheck,
+                deterministic=options.deterministic,
+                memory=options.memory,
+                debug_nans=debugging.get(),
+                **more,
+            )
+        )
+
+    def _switch(self, captured: Hashable) -> None:
+        """Take the plans that belong to these captured values."""
+        with _BUILDING:
+            store = (self._key, captured)
+            self._plans = _stores.setdefault(store, {})
+            _stores.move_to_end(store)
+            while len(_stores) > _KEPT:
+                _stores.popitem(last=False)
+            self._captured = captured
+
+    def _new(self, key: Hashable, values: tuple[Any, ...], extra: Any) -> P:
+        with _BUILDING:
+            plan = self._plans.get(key)
+            if plan is None:
+                specs = tuple(spec_of(v, n) for v, n in zip(values, self._names, strict=True))
+                plan = self._plans[key] = self._make(self, specs, extra)
+            return plan
+
+
+def engine_of(source: Source, key: Hashable, make: Callable[[Engine[P], tuple[Spec, ...], Any], P]) -> Engine[P]:
+    """The engine of an operator that is a plain call (`vjp`, `jvp`): made once per function and options.
+
+    What partials bind is not part of it: it is a run-time argument.
+    """
+    at = (id(source.base), key, source.key)
+    kept = _engines.get(at)
+    if kept is None:
+        with _BUILDING:
+            kept = _engines[at] = Engine(source, key, make)
+            while len(_engines) > _KEPT:
+                del _engines[next(iter(_engines))]
+    return kept

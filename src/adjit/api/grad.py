@@ -1,0 +1,165 @@
+"""`grad` and `value_and_grad`: the gradient of a scalar function, in one joint call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+from adjit.api.engine import Engine
+from adjit.api.plan import Gradients, Guard, Leaves, Results, seed
+from adjit.api.source import Operator, Options, Source, source_of
+from adjit.api.wrt import Wrt, paths, select
+from adjit.errors import ArgumentError
+from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec
+from adjit.ir.types import Array, Scalar
+from adjit.runtime.arguments import describe, fill
+from adjit.runtime.captures import Same
+from adjit.runtime.signature import place
+
+
+def grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Transformed:
+    """The gradient of a scalar function, as a function of the same arguments.
+
+    Arguments: f returns a real number, or `(number, aux)` with `has_aux`. wrt: a position, a name, a path
+    into a tuple ("p.D", "p.1"), or a tuple of them, which makes the gradient a tuple.
+    Returns: a function whose result is the gradient: a Python float for a Python float, an array of the same
+    shape and dtype for an array, a NamedTuple of the same class with None for parts without a derivative; with
+    `has_aux`, `(gradient, aux)`. Derivatives are with respect to values at entry; arrays that f writes end as
+    the plain call leaves them.
+    Raises: ArgumentError for an unknown `wrt` (here) and for arguments that do not fit (at the call).
+    """
+    return Transformed(f, wrt, "grad", has_aux)
+
+
+def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Transformed:
+    """The value and the gradient of a scalar function, for the price of the gradient.
+
+    As `grad`; the result is `(value, gradient)`, or `((value, aux), gradient)` with `has_aux`.
+    """
+    return Transformed(f, wrt, "value_and_grad", has_aux)
+
+
+class Transformed(Operator):
+    """A gradient function made by `grad` or `value_and_grad`; it may be transformed again.
+
+    f: the function as it was given, a partial or `aj.pure` still around it. base: the function inside of all
+    that. wrt: as given. paths: `wrt` as paths from parameter names of `base`. kind: "grad" or "value_and_grad".
+    pure: whether f is under `aj.pure`. options: what `aj.options` said.
+    """
+
+    def __init__(self, f: Callable[..., Any], wrt: Wrt, kind: str, has_aux: bool):
+        self.source_ = source_of(f)
+        self.paths = paths(wrt, self.source_.signature)
+        self.wrt, self.kind, self.has_aux = wrt, kind, has_aux
+        self._bind = self.source_.signature.bind
+        self._wrap(f)
+        self._engine: Engine[_Joint] | None = None
+
+    @property
+    def base(self) -> Callable[..., Any]:
+        """The function that is differentiated, nothing around it."""
+        return self.source_.base
+
+    @property
+    def options(self) -> Options:
+        return self.source_.options
+
+    @property
+    def pure(self) -> bool:
+        return self.source_.pure
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self._bind(args, kwargs)
+        return self._plans().plan(values).run(values)
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The generated Python source for arguments like these. Nothing is run."""
+        return self._plans().plan(self._bind(args, kwargs)).compiled.source
+
+    def structure_key(self) -> tuple[Any, ...]:
+        signature = self.source_.signature
+        bound = (*map(Same, signature.prefix), *((k, Same(v)) for k, v in sorted(signature.keywords.items())))
+        return type(self), self.kind, self.wrt, self.paths, self.has_aux, self.source_.key, bound
+
+    def captured_functions(self) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        return (), (self.base,)
+
+    def __repr__(self) -> str:
+        aux = ", has_aux=True" if self.has_aux else ""
+        return f"adjit.{self.kind}({self.source_.name}, wrt={self.wrt!r}{aux})"
+
+    def _plans(self) -> Engine[_Joint]:
+        if self._engine is None:
+            single = not isinstance(self.wrt, tuple)
+            key = ("joint", self.kind, self.paths, single, self.has_aux)
+            paths, kind, has_aux = self.paths, self.kind, self.has_aux
+
+            def make(engine: Engine[_Joint], specs: tuple[Spec, ...], _: Any) -> _Joint:
+                return _Joint(engine, specs, paths, single, kind == "value_and_grad", has_aux)
+
+            self._engine = Engine(self.source_, key, make)
+        return self._engine
+
+
+class _Joint:
+    """One compiled gradient and how to call it."""
+
+    def __init__(
+        self,
+        engine: Engine[_Joint],
+        specs: tuple[Spec, ...],
+        paths: tuple[str, ...],
+        single: bool,
+        with_value: bool,
+        has_aux: bool,
+    ):
+        leaves = Leaves(engine.source, specs)
+        selection = select(paths, leaves)
+        self.compiled = engine.compile(specs, "joint", selection.active, aux=has_aux, final=False)
+        self._call, self._captures = self.compiled.call, tuple(self.compiled.captures)
+        out = _scalar_result(self.compiled.out, has_aux, engine.source)
+        self._tail = (seed(out),)
+        self._leaves, self._trees, self._single = leaves.of, selection.trees, single
+        self._results = Results(self.compiled.out)
+        self._gradients = Gradients(leaves, selection.active)
+        self._guard = Guard(leaves, self.compiled)
+        self._with_value, self._has_aux = with_value, has_aux
+
+    def run(self, values: tuple[Any, ...]) -> Any:
+        """Call it. Mutated arguments end as the plain call leaves them."""
+        leaves = self._leaves(values)
+        if self._guard.needed:
+            self._guard.check(leaves)
+        shadows = self._gradients.shadows(leaves)
+        flat = self._call(*leaves, *self._captures, *shadows, *self._tail)
+        found = self._gradients.collect(shadows, flat[self._results.count :])
+        gradient = tuple(fill(tree, found) for tree in self._trees)
+        return self._answer(flat, gradient[0] if self._single else gradient)
+
+    def _answer(self, flat: tuple[Any, ...], gradient: Any) -> Any:
+        if self._with_value:
+            return self._results.value(flat), gradient
+        return (gradient, self._results.value(flat)[1]) if self._has_aux else gradient
+
+
+def _scalar_result(out: Spec, has_aux: bool, source: Source) -> Leaf:
+    """The leaf that is seeded. Raises ArgumentError if the function does not return a real scalar."""
+    where = place(source.signature.py_func)
+    if has_aux:
+        if not isinstance(out, TupleSpec) or len(out.items) != 2:
+            reason = f"has_aux: {source.name}() returns {describe(out)}, not (out, aux)"
+            raise ArgumentError(reason, "return a pair: the scalar, and whatever else comes along", where)
+        out = out.items[0]
+    if isinstance(out, Leaf) and isinstance(out.type, Scalar) and out.type.is_float:
+        return out
+    reason = f"a gradient needs a function that returns a real scalar; {source.name}() returns {describe(out)}"
+    if isinstance(out, NoneSpec):
+        remedy = "use aj.autodiff with shadows, or aj.vjp(aj.pure(f), ...), whose states are results"
+    elif isinstance(out, Leaf) and isinstance(out.type, Array):
+        remedy = "use aj.vjp(f, ...), or return a scalar such as x.sum()"
+    elif isinstance(out, TupleSpec):
+        remedy = "use aj.vjp(f, ...), or has_aux=True if it returns (scalar, aux)"
+    else:
+        remedy = "return a float, or use aj.vjp(f, ...)"
+    raise ArgumentError(reason, remedy, where)

@@ -1,0 +1,167 @@
+"""What a compiled program and the structure of its arguments say together: checks, leaves, results.
+
+Plans are made once per signature; what they do at a call is bounded by the number of leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from adjit.api.source import Source
+from adjit.errors import ArgumentError
+from adjit.ir.structure import Leaf, Spec, leaves
+from adjit.ir.types import Array, Scalar
+from adjit.runtime.arguments import Template, fill, flatten, leaf_names, number_maker, template
+from adjit.runtime.overlap import Disjoint
+from adjit.runtime.signature import place
+
+
+class Leaves:
+    """The leaves of a function's arguments, before anything is compiled."""
+
+    def __init__(self, source: Source, specs: tuple[Spec, ...]):
+        self.source, self.specs = source, specs
+        self.all = tuple(leaf for s in specs for leaf in leaves(s))
+        pairs = zip(specs, source.signature.names, strict=True)
+        self.names = tuple(n for s, name in pairs for n in leaf_names(s, name))
+        self._trivial = all(isinstance(s, Leaf) for s in specs)
+        starts, at = [], 0
+        for s in specs:
+            starts.append(at)
+            at += sum(1 for _ in leaves(s))
+        self.starts = tuple(starts)
+
+    def of(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Leaf values of a call, in flat order."""
+        return values if self._trivial else flatten(values)
+
+    def tree(self, parameter: int, keep: Callable[[int], bool]) -> Template:
+        """The tree of one parameter over flat leaf numbers; leaves that `keep` rejects are None."""
+        return template(self.specs[parameter], count(self.starts[parameter]), keep)
+
+    def differentiable(self, i: int) -> bool:
+        """Whether leaf i is of float or complex type."""
+        return self.all[i].type.differentiable
+
+    def is_array(self, i: int) -> bool:
+        return isinstance(self.all[i].type, Array)
+
+
+class Guard:
+    """Refuses arrays that the program writes and that are read-only or share memory, by name.
+
+    shadows: names of shadow arrays that come with the call, and whether the program writes them.
+    """
+
+    def __init__(self, of: Leaves, compiled: Any, shadows: Sequence[tuple[str, bool]] = ()):
+        self._at = [i for i in range(len(of.all)) if of.is_array(i)]
+        written = [bool(compiled.written[i]) for i in self._at]
+        for i, w in zip(self._at, written, strict=True):
+            leaf = of.all[i].type
+            if w and isinstance(leaf, Array) and leaf.readonly:
+                raise ArgumentError(
+                    f"'{of.names[i]}' is read-only, and {of.source.name}() writes it",
+                    "pass a writable copy, or use aj.pure(f)",
+                    place(of.source.signature.py_func),
+                )
+        self._captured = tuple(c for c in compiled.captures if isinstance(c, np.ndarray))
+        names = [f"'{of.names[i]}'" for i in self._at]
+        names += [f"captured array {k}" for k in range(len(self._captured))]
+        names += [name for name, _ in shadows]
+        writes = [*written, *(False for _ in self._captured), *(w for _, w in shadows)]
+        self._disjoint = Disjoint(names, writes)
+        self.needed = self._disjoint.needed
+
+    def check(self, leaves: Sequence[Any], shadows: Sequence[Any] = ()) -> None:
+        """Raise ArgumentError if memory is shared. Only needed if `needed`."""
+        self._disjoint.check([*(leaves[i] for i in self._at), *self._captured, *shadows])
+
+
+class Results:
+    """The result of a program: its flat leaves as a tree of the right types."""
+
+    def __init__(self, out: Spec):
+        self.spec = out
+        self.all = tuple(leaves(out))
+        self.count = len(self.all)
+        self._tree = template(out, count(), lambda _: True)
+        self._makers = [(k, make) for k, leaf in enumerate(self.all) if (make := number_maker(leaf))]
+        self.carrying = tuple(k for k, leaf in enumerate(self.all) if leaf.type.differentiable)
+        numbers = {k: n for n, k in enumerate(self.carrying)}
+        tangent = template(out, count(), lambda k: k in numbers)
+        self._tangent = _renumber(tangent, numbers)
+        self._tangent_makers = [(numbers[k], make) for k, make in self._makers if k in numbers]
+
+    def value(self, flat: Sequence[Any]) -> Any:
+        """The result, from a flat tuple that starts with its leaves."""
+        return fill(self._tree, _made(flat[: self.count], self._makers))
+
+    def tangent(self, flat: Sequence[Any]) -> Any:
+        """A tree like the result, from one item per leaf that carries derivatives; None elsewhere."""
+        return fill(self._tangent, _made(flat, self._tangent_makers))
+
+
+def _made(flat: Sequence[Any], makers: Sequence[tuple[int, Callable[[Any], Any]]]) -> Sequence[Any]:
+    if not makers:
+        return flat
+    out = list(flat)
+    for k, make in makers:
+        out[k] = make(out[k])
+    return out
+
+
+def _renumber(tree: Template, numbers: dict[int, int]) -> Template:
+    if tree is None:
+        return None
+    if isinstance(tree, int):
+        return numbers[tree]
+    return tree[0], tuple(_renumber(t, numbers) for t in tree[1])
+
+
+class Gradients:
+    """Where adjoints of the active leaves come from, and where they go.
+
+    Active array leaves get shadows, in the array's dtype and shape, F-ordered where the array is, else
+    C-ordered. Adjoints of active scalar leaves come back from the program, in flat order.
+    """
+
+    def __init__(self, of: Leaves, active: Sequence[bool]):
+        on = [i for i in range(len(of.all)) if active[i]]
+        self._count = len(of.all)
+        self.arrays = tuple((i, *_storage(of.all[i].type)) for i in on if of.is_array(i))
+        self.scalars = tuple((i, number_maker(of.all[i], own=True)) for i in on if not of.is_array(i))
+
+    def shapes(self, leaves: Sequence[Any]) -> list[tuple[int, ...]]:
+        """Shapes of the shadows."""
+        return [leaves[i].shape for i, _, _ in self.arrays]
+
+    def shadows(self, leaves: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+        """New shadows for the arrays of a call, zero everywhere."""
+        return [np.zeros(leaves[i].shape, dtype, order) for i, dtype, order in self.arrays]
+
+    def shadows_like(self, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray[Any, Any]]:
+        """New shadows of given shapes, zero everywhere."""
+        return [np.zeros(shape, a[1], a[2]) for shape, a in zip(shapes, self.arrays, strict=True)]
+
+    def collect(self, shadows: Sequence[Any], adjoints: Sequence[Any]) -> list[Any]:
+        """One item per leaf: its gradient, or None."""
+        out: list[Any] = [None] * self._count
+        for (i, _, _), shadow in zip(self.arrays, shadows, strict=True):
+            out[i] = shadow
+        for (i, make), adjoint in zip(self.scalars, adjoints, strict=True):
+            out[i] = adjoint if make is None else make(adjoint)
+        return out
+
+
+def _storage(type: Any) -> tuple[np.dtype[Any], str]:
+    return np.dtype(type.dtype.name), "F" if type.layout == "F" else "C"
+
+
+def seed(leaf: Leaf, value: float = 1.0) -> Any:
+    """A cotangent for a scalar result, in its own dtype as Numba takes it."""
+    assert isinstance(leaf.type, Scalar)
+    return value if leaf.type.name == "float64" else np.dtype(leaf.type.name).type(value)

@@ -1,0 +1,360 @@
+"""Typed IR -> one readable Python function that Numba compiles.
+
+Every function returns a flat tuple of its results, `return a, b` or `return (a,)`; with no results it returns
+None. The text uses only the names of the generated module's prelude (see `module.render`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from adjit.analysis.ranges import unsigned_indices
+from adjit.codegen.coalesce import Variables
+from adjit.codegen.comments import source_line, with_comment
+from adjit.codegen.expressions import Expressions, array_name, dtype_name, literal, zero
+from adjit.codegen.names import RESERVED, Names
+from adjit.codegen.nesting import Plan
+from adjit.codegen.while_form import While
+from adjit.ir.core import (
+    Alloc,
+    Atom,
+    Block,
+    Const,
+    Custom,
+    Ensure,
+    Function,
+    If,
+    Let,
+    Load,
+    Loop,
+    Raise,
+    RefAppend,
+    RefGet,
+    RefNew,
+    Span,
+    Stmt,
+    Store,
+    Sym,
+    Undef,
+    View,
+)
+from adjit.ir.types import Array, RefList
+from adjit.ir.visit import inner_targets, targets, walk
+
+_INDENT = "    "
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """A printed function and what its module must hold for it."""
+
+    text: str
+    ops: frozenset[str]
+    lists: frozenset[Array] = field(default_factory=frozenset)
+
+
+def emit(function: Function, error_model: str = "python", comments: bool = True) -> str:
+    """The text of one `def` without a decorator.
+
+    Arguments:
+    - function: typed IR.
+    - error_model: Numba's option under which the text will be compiled; decides how `fdiv` prints.
+    - comments: whether the user's lines are quoted.
+    """
+    return emit_full(function, error_model, comments).text
+
+
+def emit_full(function: Function, error_model: str = "python", comments: bool = True) -> Emitted:
+    """The text, and the operations and list types that it uses."""
+    printer = _Printer(function, error_model, comments)
+    text = printer.function(function)
+    lists = {
+        s.type.element
+        for stmt in walk(function.body)
+        for s in targets(stmt)
+        if isinstance(stmt, RefNew) and isinstance(s.type, RefList)
+    }
+    lists |= {a.element for a in printer.list_zeros}
+    return Emitted(text, frozenset(printer.show.ops), frozenset(lists))
+
+
+class _Printer:
+    def __init__(self, function: Function, error_model: str, comments: bool):
+        self.plan = Plan(function)
+        self.variables = Variables(function, self.plan)
+        self.comments = comments
+        self.list_zeros: set[RefList] = set()
+        self._names: dict[Sym, str] = {}
+        self._lines: list[str] = []
+        self._depth = 0
+        self._span: Span | None = None
+        self._copied: set[Sym] = set()
+        self._name_all(function)
+        unsigned = unsigned_indices(function)
+        self.show = Expressions(self.plan, self.name, lambda a: a in unsigned, error_model)
+
+    # names
+
+    def name(self, s: Sym) -> str:
+        """The Python name of the symbol's variable."""
+        return self._names[self.variables.of(s)]
+
+    def _name_all(self, function: Function) -> None:
+        names = Names(RESERVED | {function.name})
+        for p in function.params:
+            self._names.setdefault(self.variables.of(p), names.fresh(p.name))
+        for stmt in walk(function.body):
+            for s in (*inner_targets(stmt), *targets(stmt)):
+                variable = self.variables.of(s)
+                if variable not in self._names and s not in self.plan.nested:
+                    self._names[variable] = names.fresh(self._hint(variable))
+
+    def _hint(self, variable: Sym) -> str:
+        return variable.name
+
+    # lines
+
+    def emit(self, text: str) -> None:
+        self._lines.append(_INDENT * self._depth + text)
+
+    def line(self, text: str, span: Span) -> None:
+        """One line, with the user's line as a comment where that changes."""
+        quoted = None
+        if self.comments and span.line > 0 and (self._span is None or self._place(span) != self._place(self._span)):
+            quoted = source_line(span)
+            self._span = span
+        for part in with_comment(text, quoted, len(_INDENT) * self._depth):
+            self.emit(part)
+
+    @staticmethod
+    def _place(span: Span) -> tuple[str, int]:
+        return span.file, span.line
+
+    # function and blocks
+
+    def function(self, f: Function) -> str:
+        self._depth = 1
+        self.block(f.body)
+        if f.results:
+            values = ", ".join(self.show.text(a) for a in f.results)
+            self.emit(f"return ({values},)" if len(f.results) == 1 else f"return {values}")
+        elif not self._lines or self._lines[-1].lstrip().startswith("#"):
+            self.emit("return None")
+        body, self._lines = self._lines, []
+        for text in self._zeros(f):
+            self.emit(text)
+        head = [f"# {line}".rstrip() for line in f.doc.splitlines()]
+        head.append(f"def {f.name}({', '.join(self.name(p) for p in f.params)}):")
+        return "\n".join([*head, *self._lines, *body]) + "\n"
+
+    def _zeros(self, f: Function) -> list[str]:
+        """Values for variables that would else be read unbound by a copy or a return."""
+        read = self._copied | {self.variables.of(a) for a in f.results if isinstance(a, Sym)}
+        bound = {self.variables.of(p) for p in f.params}
+        wanted = {self.variables.of(s): s for s in sorted(self.variables.undefined, key=lambda s: s.uid)}
+        texts: list[str] = []
+        for variable, s in wanted.items():
+            if variable in read and variable not in bound:
+                if isinstance(s.type, RefList):
+                    self.list_zeros.add(s.type)
+                texts.append(f"{self._names[variable]} = {zero(s.type)}")
+        return texts
+
+    def block(self, block: Block) -> None:
+        for stmt in block:
+            self.stmt(stmt)
+
+    def nested(self, block: Block, into: tuple[Sym, ...], values: tuple[Atom, ...]) -> list[str]:
+        """The lines of a branch, one level deeper, with the copies at its end."""
+        outer, self._lines = self._lines, []
+        self._depth += 1
+        self.block(block)
+        self.copies(into, values)
+        self._depth -= 1
+        lines, self._lines = self._lines, outer
+        return lines
+
+    # statements
+
+    def stmt(self, stmt: Stmt) -> None:
+        made = targets(stmt)
+        if made and made[0] in self.plan.nested:
+            return
+        match stmt:
+            case Let() | Load():
+                self.line(self.show.assigned(self.name(stmt.target), stmt), stmt.span)
+            case Store():
+                place = self.show.element(stmt.array, stmt.index)
+                self.line(self.show.assignment(place, stmt.value), stmt.span)
+            case View():
+                tail = ".T" if stmt.transpose else f"[{self.show.subscript(stmt.index)}]"
+                self.line(f"{self.name(stmt.target)} = {self.name(stmt.array)}{tail}", stmt.span)
+            case Alloc():
+                self.line(f"{self.name(stmt.target)} = {self._allocation(stmt)}", stmt.span)
+            case Ensure():
+                self._ensure(stmt)
+            case RefNew():
+                assert isinstance(stmt.target.type, RefList)
+                element = array_name(stmt.target.type.element)
+                self.line(f"{self.name(stmt.target)} = List.empty_list({element})", stmt.span)
+            case RefAppend():
+                self.line(f"{self.name(stmt.references)}.append({self.name(stmt.array)})", stmt.span)
+            case RefGet():
+                position = self.show.text(stmt.position)
+                self.line(f"{self.name(stmt.target)} = {self.name(stmt.references)}[{position}]", stmt.span)
+            case Loop():
+                self._loop(stmt)
+            case If():
+                self._if(stmt)
+            case Custom():
+                self.block(stmt.body)
+                self.copies(stmt.results, stmt.values)
+            case Raise():
+                args = ", ".join(repr(a) for a in stmt.args)
+                self.line(f"raise {stmt.exception}({args})", stmt.span)
+
+    def _allocation(self, alloc: Alloc) -> str:
+        type_, fill = alloc.target.type, alloc.fill
+        assert isinstance(type_, Array)
+        value = repr(fill.value) if isinstance(fill, Const) else ""
+        kind = "empty" if fill is None else "zeros" if value in ("0", "0.0", "False") else "full"
+        kind = "ones" if value in ("1", "1.0", "True") else kind
+        dtype = dtype_name(type_.dtype)
+        tail = "" if kind != "full" or fill is None else f"{self.show.text(fill)}, "
+        if alloc.like is not None:
+            like = alloc.like.type
+            same = isinstance(like, Array) and like.dtype == type_.dtype
+            parts = f"{self.name(alloc.like)}, {tail}{'' if same else dtype}"
+            return f"np.{kind}_like({parts.removesuffix(', ')})"
+        fortran = type_.layout == "F" and type_.ndim > 1
+        axes = [self.show.text(a) for a in (reversed(alloc.shape) if fortran else alloc.shape)]
+        shape = axes[0] if len(axes) == 1 else f"({', '.join(axes)})"
+        return f"np.{kind}({shape}, {tail}{dtype})" + (".T" if fortran else "")
+
+    def _ensure(self, stmt: Ensure) -> None:
+        name, need = self.name(stmt.target), self.show.text(stmt.need)
+        self.copies((stmt.target,), (stmt.array,))
+        self.line(f"if {name}.size < {self.show.text(stmt.need, 5)}:", stmt.span)
+        self._depth += 1
+        self.emit(f"{name} = grow({name}, {need})")
+        self._depth -= 1
+
+    def _if(self, stmt: If) -> None:
+        then = self.nested_after(stmt, stmt.then, stmt.then_values)
+        els = self.nested_after(stmt, stmt.els, stmt.else_values)
+        if not then and not els:
+            return
+        if then:
+            self.line(f"if {self.show.text(stmt.cond)}:", stmt.span)
+            self._lines += then
+            if els:
+                self._lines += _else(els, self._depth)
+        else:
+            self.line(f"if not {self.show.text(stmt.cond, 3)}:", stmt.span)
+            self._lines += els
+
+    def nested_after(self, stmt: If, block: Block, values: tuple[Atom, ...]) -> list[str]:
+        """A branch's lines; the head's own line is taken as quoted already."""
+        if stmt.span.line > 0 and block:
+            kept, self._span = self._span, stmt.span
+            lines = self.nested(block, stmt.results, values)
+            self._span = kept
+            return lines
+        return self.nested(block, stmt.results, values)
+
+    def _loop(self, loop: Loop) -> None:
+        self.copies(loop.params, loop.inits)
+        form = self.plan.whiles.get(id(loop))
+        if form is not None:
+            self._while(loop, form)
+            return
+        self.line(self._head(loop), loop.span)
+        self._depth += 1
+        before = len(self._lines)
+        self.block(loop.body)
+        self.copies(loop.params, loop.nexts)
+        if loop.stop is not None and loop.stop != Const(False, loop.stop.type):  # type: ignore[arg-type]
+            self._break(self.show.text(loop.stop))
+        if len(self._lines) == before:
+            self.emit("pass")
+        self._depth -= 1
+
+    def _head(self, loop: Loop) -> str:
+        if loop.index is None:
+            return "while True:"
+        assert loop.lo is not None and loop.hi is not None
+        parts = [self.show.text(loop.hi)]
+        step = "1" if loop.step is None else self.show.text(loop.step)
+        lo = self.show.text(loop.lo)
+        if lo != "0" or step != "1":
+            parts.insert(0, lo)
+        if step != "1":
+            parts.append(step)
+        return f"for {self.name(loop.index)} in range({', '.join(parts)}):"
+
+    def _while(self, loop: Loop, form: While) -> None:
+        outer, self._lines = self._lines, []
+        self._depth += 1
+        self.block(form.pre)
+        self._depth -= 1
+        pre, self._lines = self._lines, outer
+        if pre:
+            self.line("while True:", loop.span)
+            self._lines += pre
+            self._depth += 1
+            self._break(f"not {self.show.text(form.cond, 3)}")
+        else:
+            self.line(f"while {self.show.text(form.cond)}:", loop.span)
+            self._depth += 1
+        before = len(self._lines)
+        self.block(form.work)
+        self.copies(loop.params, form.nexts)
+        if form.stop is not None and not (isinstance(form.stop, Const) and form.stop.value is False):
+            self._break(self.show.text(form.stop))
+        if len(self._lines) == before and not pre:
+            self.emit("pass")
+        self._depth -= 1
+
+    def _break(self, condition: str) -> None:
+        self.emit(f"if {condition}:")
+        self.emit(f"{_INDENT}break")
+
+    # copies
+
+    def copies(self, into: tuple[Sym, ...], values: tuple[Atom, ...]) -> None:
+        """Parallel assignment, one after the other where the order allows it, else as a tuple."""
+        pending: list[tuple[str, Atom, set[str]]] = []
+        for s, v in zip(into, values, strict=True):
+            if isinstance(v, Undef):
+                continue
+            reads = {self.name(r) for r in self.plan.leaves(v)}
+            plain = isinstance(v, Sym) and v not in self.plan.nested
+            if plain and reads == {self.name(s)}:
+                continue
+            if plain and isinstance(v, Sym):
+                self._copied.add(self.variables.of(v))
+            pending.append((self.name(s), v, reads))
+        while pending:
+            free = [c for c in pending if not any(c[0] in o[2] for o in pending if o is not c)]
+            if not free:
+                names, texts = ", ".join(c[0] for c in pending), ", ".join(self.show.text(c[1]) for c in pending)
+                self.emit(f"{names} = {texts}")
+                return
+            self.emit(self.show.assignment(free[0][0], free[0][1]))
+            pending.remove(free[0])
+
+
+def _else(lines: list[str], depth: int) -> list[str]:
+    """`else:` and its lines; `elif` where they are one `if`."""
+    inner = _INDENT * (depth + 1)
+    tops = [line for line in lines if line.startswith(inner) and not line[len(inner) :].startswith(" ")]
+    heads = [line[len(inner) :] for line in tops]
+    first = bool(heads) and heads[0].startswith("if ")
+    if first and all(h.startswith(("elif ", "else:")) for h in heads[1:]):
+        moved = [line.removeprefix(_INDENT) for line in lines]
+        moved[0] = moved[0].replace("if ", "elif ", 1)
+        return moved
+    return [f"{_INDENT * depth}else:", *lines]
+
+
+__all__ = ["Emitted", "emit", "emit_full", "literal"]

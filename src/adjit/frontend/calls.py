@@ -1,0 +1,282 @@
+"""Calls: what is called decides; functions with a rule become a Let, functions with source are inlined."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType, MethodType
+
+import numba
+import numpy as np
+from numba.core import types as nb_types
+
+from adjit import rules
+from adjit.errors import MissingRuleError
+from adjit.frontend import arrays, custom, expressions, inline, known, statements
+from adjit.frontend.context import Lowering
+from adjit.frontend.fence import WRITE_THE_LOOP
+from adjit.frontend.values import Closure, Method, Partial, Static, TupleValue, Value, is_array, kind
+from adjit.ir.core import Atom, Const, Sym, Undef
+from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
+from adjit.rules.custom import CustomFunction
+
+BOOL_OPS = frozenset({"isnan", "isinf", "isfinite", "lt", "le", "gt", "ge", "eq", "ne", "not_", "signbit"})
+CASTS: dict[object, tuple[Scalar, str]] = {
+    float: (FLOAT64, "float"),
+    int: (INT64, "int"),
+    bool: (BOOL, "bool"),
+    complex: (Scalar("complex128"), "complex"),
+}
+
+
+def call_node(lx: Lowering, node: ast.Call) -> Value:
+    """A call expression: the function, then the arguments, left to right."""
+    function = expressions.evaluate(lx, node.func)
+    special = known.syntax(function)
+    if special is not None:
+        return special(lx, node)
+    args: list[Value] = []
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            args += expressions.items_of(lx, expressions.evaluate(lx, arg.value), arg)
+        else:
+            args.append(expressions.evaluate(lx, arg))
+    kwargs: dict[str, Value] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            lx.refuse(keyword.value, "'**' in a call is not supported", "name the keywords")
+        kwargs[keyword.arg] = expressions.evaluate(lx, keyword.value)
+    return call(lx, function, args, kwargs, node)
+
+
+def call(lx: Lowering, function: Value, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    """The value of `function(*args, **kwargs)`."""
+    match function:
+        case Closure():
+            return inline.call_closure(lx, function, args, kwargs, node)
+        case Partial():
+            return call(lx, function.function, [*function.args, *args], {**function.keywords, **kwargs}, node)
+        case Method():
+            return _method(lx, function, list(args), kwargs, node)
+        case Static():
+            return _object(lx, function.value, list(args), kwargs, node)
+        case _:
+            lx.refuse(node, f"{kind(function)} is called")
+
+
+def _method(lx: Lowering, method: Method, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    owner = method.owner
+    if isinstance(owner, Sym) and is_array(owner):
+        return arrays.call_method(lx, owner, method.name, args, kwargs, node)
+    if isinstance(owner, Sym | Const) and method.name == "conjugate":
+        return apply_rule(lx, np.conjugate, (owner,), node)
+    lx.refuse(node, f"the method '{method.name}' of {kind(owner)} is not supported")
+
+
+def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    given = getattr(obj, "__adjit_custom__", obj)
+    if isinstance(given, CustomFunction):
+        return custom.call_custom(lx, given, args, kwargs, node)
+    handler = known.find(obj)
+    if handler is not None:
+        return handler(lx, args, kwargs, node)
+    if isinstance(obj, functools.partial):
+        wrapped = tuple(lx.wrap(a, "partial", node) for a in obj.args)
+        keywords = {k: lx.wrap(v, k, node) for k, v in obj.keywords.items()}
+        return call(lx, lx.wrap(obj.func, "partial", node), [*wrapped, *args], {**keywords, **kwargs}, node)
+    cast = _cast_target(lx, obj, node)
+    if cast is not None:
+        return _cast(lx, cast, args, kwargs, node)
+    if isinstance(obj, type):
+        return _construct(lx, obj, args, kwargs, node)
+    if callable(obj) and _hashable(obj) and rules.find(obj) is not None:
+        if kwargs:
+            lx.refuse(node, f"keywords of '{name_of(obj)}' are not supported", "pass its arguments by position")
+        if any(is_array(a) for a in args):
+            lx.refuse(node, f"'{name_of(obj)}' of a whole array", WRITE_THE_LOOP)
+        return apply_rule(lx, obj, tuple(expressions.number(lx, a, node) for a in args), node)
+    inner = getattr(obj, "py_func", None)
+    if isinstance(inner, FunctionType):
+        return inline.call_function(lx, inner, obj, args, kwargs, node)
+    if isinstance(obj, FunctionType) and not _library(obj):
+        return inline.call_function(lx, obj, None, args, kwargs, node)
+    _missing(lx, obj, node)
+
+
+def _library(obj: FunctionType) -> bool:
+    """Functions of libraries whose Python source is not meant to be differentiated."""
+    return (obj.__module__ or "").partition(".")[0] in ("numpy", "scipy", "numba", "adjit", "math", "random", "builtins")
+
+
+def _hashable(obj: object) -> bool:
+    try:
+        hash(obj)
+    except TypeError:
+        return False
+    return True
+
+
+def name_of(obj: object) -> str:
+    """The dotted name of a callable, for messages."""
+    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
+    if name is None:
+        return f"an object of type {type(obj).__name__}"
+    module = getattr(obj, "__module__", None) or ("numpy" if isinstance(obj, np.ufunc) else "")
+    return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
+
+
+def _missing(lx: Lowering, obj: object, node: ast.AST) -> Value:
+    if isinstance(obj, MethodType):
+        lx.refuse(node, f"the bound method '{name_of(obj)}' is called", "call a function with the fields as arguments")
+    if not callable(obj):
+        lx.refuse(node, f"{expressions.kind(Static(obj))} is called")
+    raise MissingRuleError(
+        f"the call of '{name_of(obj)}' has no known derivative",
+        "write it in plain Python, or give a rule: wrap the call in a function with @aj.custom_vjp",
+        lx.span(node),
+    )
+
+
+# rules
+
+
+def apply_rule(lx: Lowering, obj: Callable[..., object], args: tuple[Atom, ...], node: ast.AST) -> Value:
+    """A function with a derivative rule, of scalars."""
+    rule = rules.find(obj, len(args))
+    if rule is None:
+        lx.refuse(node, f"'{name_of(obj)}' with {len(args)} arguments is not supported")
+    fn = rules.spelling(obj) if rule.symbol is None else None
+    with lx.at(node):
+        return lx.let(rule.op, *args, type=BOOL if rule.op in BOOL_OPS else UNKNOWN, fn=fn)
+
+
+# conversions
+
+
+def _cast_target(lx: Lowering, obj: object, node: ast.AST) -> tuple[Scalar, str] | None:
+    """The scalar type that a callable converts to, and its spelling."""
+    if isinstance(obj, type) and obj in CASTS:
+        return CASTS[obj]
+    if isinstance(obj, type) and issubclass(obj, np.generic):
+        dtype = lx.dtype(np.dtype(obj), node)
+        return dtype, "numpy.bool_" if dtype == BOOL else f"numpy.{dtype.name}"
+    if isinstance(obj, nb_types.Number | nb_types.Boolean):
+        dtype = arrays.dtype_of(lx, Static(obj), node)
+        return dtype, "numpy.bool_" if dtype == BOOL else f"numpy.{dtype.name}"
+    return None
+
+
+def _cast(lx: Lowering, cast: tuple[Scalar, str], args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    dtype, fn = cast
+    if kwargs:
+        lx.refuse(node, f"keywords of '{fn}' are not supported")
+    if not args:
+        return arrays.zero_of(dtype, 0)
+    if fn == "complex" and len(args) == 2:
+        imaginary = lx.let("mul", expressions.number(lx, args[1], node), Const(1j, dtype))
+        return lx.let("add", expressions.number(lx, args[0], node), imaginary)
+    if len(args) != 1:
+        lx.refuse(node, f"'{fn}' takes one argument")
+    if isinstance(args[0], Static) and isinstance(args[0].value, str):
+        if fn == "float" and args[0].value.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
+            return Const(float(args[0].value), FLOAT64)
+        lx.refuse(node, f"'{fn}' of a string")
+    if fn == "bool":
+        return expressions.truth(lx, args[0], node)
+    x = expressions.number(lx, args[0], node)
+    return convert(lx, x, dtype, fn, node)
+
+
+def convert(lx: Lowering, x: Atom, dtype: Scalar, fn: str | None, node: ast.AST) -> Atom:
+    """`fn(x)`, a conversion."""
+    if isinstance(x, Const) and fn in ("int", "float"):
+        if fn == "float" and x.type in (INT64, FLOAT64, BOOL) and isinstance(x.value, int | float):
+            return Const(float(x.value), FLOAT64)
+        if fn == "int" and x.type in (INT64, BOOL) and isinstance(x.value, int):
+            return Const(int(x.value), INT64)
+    if fn == "float" and isinstance(x.type, Scalar) and x.type.is_float:
+        dtype = x.type  # as Numba: float() of a float32 is that float32
+    if fn == "int" and isinstance(x.type, Scalar) and x.type.is_int:
+        dtype = x.type
+    with lx.at(node):
+        return lx.let("cast", x, type=dtype, fn=fn)
+
+
+# NamedTuples
+
+
+def _construct(lx: Lowering, cls: type, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    fields = getattr(cls, "_fields", None)
+    if not (issubclass(cls, tuple) and isinstance(fields, tuple)):
+        lx.refuse(node, f"an object of class '{cls.__name__}' is made", "use a NamedTuple, tuples or arrays")
+    values = dict(zip(fields, args, strict=False))
+    for key, value in kwargs.items():
+        if key not in fields or key in values:
+            lx.refuse(node, f"'{cls.__name__}' has no free field '{key}'")
+        values[key] = value
+    for key, value in getattr(cls, "_field_defaults", {}).items():
+        if key not in values:
+            values[key] = lx.wrap(value, key, node)
+    if len(args) > len(fields) or len(values) != len(fields):
+        lx.refuse(node, f"'{cls.__name__}' takes {len(fields)} fields")
+    return TupleValue(tuple(values[f] for f in fields), cls)
+
+
+# explicit signatures
+
+
+def explicit_signature(lx: Lowering, dispatcher: object, names: dict[str, Value], node: ast.AST) -> object | None:
+    """The signature that a dispatcher was declared with, if it was."""
+    if dispatcher is None or getattr(dispatcher, "_can_compile", True):
+        return None
+    signatures = [o.signature for o in getattr(dispatcher, "overloads", {}).values()]
+    if len(signatures) == 1:
+        return signatures[0]
+    given = [v.type if isinstance(v, Sym | Const | Undef) else None for v in names.values()]
+    exact = [s for s in signatures if [_ir_type(t) for t in s.args] == given]
+    if len(exact) != 1:
+        name = getattr(dispatcher, "__name__", "a function")
+        lx.refuse(node, f"'{name}' has several explicit signatures", "leave the signatures out")
+    return exact[0]
+
+
+def _ir_type(t: object) -> Scalar | Array | None:
+    if isinstance(t, nb_types.Boolean):
+        return BOOL
+    if isinstance(t, nb_types.Number):
+        return Scalar(str(t))
+    if isinstance(t, nb_types.Array):
+        dtype = _ir_type(t.dtype)
+        return Array(dtype, t.ndim, t.layout, not t.mutable) if isinstance(dtype, Scalar) else None
+    return None
+
+
+def cast_arguments(lx: Lowering, signature: object, names: dict[str, Value]) -> dict[str, Value]:
+    """Arguments converted to the declared types."""
+    types = getattr(signature, "args", ())
+    out = dict(names)
+    for (key, value), t in zip(names.items(), types, strict=False):
+        out[key] = _declared(lx, value, t)
+    return out
+
+
+def cast_result(lx: Lowering, signature: object, value: Value, node: ast.AST) -> Value:
+    """The returned value converted to the declared type."""
+    with lx.at(node):
+        return _declared(lx, value, getattr(signature, "return_type", None))
+
+
+def _declared(lx: Lowering, value: Value, t: object) -> Value:
+    if isinstance(value, TupleValue) and isinstance(t, nb_types.BaseTuple):
+        parts = zip(value.items, t, strict=False)
+        return TupleValue(tuple(_declared(lx, v, p) for v, p in parts), value.cls)
+    dtype = _ir_type(t)
+    if isinstance(dtype, Scalar) and isinstance(value, Sym | Const) and isinstance(value.type, Scalar):
+        if value.type == dtype and isinstance(value, Sym):
+            return value
+        return lx.let("cast", value, type=dtype, fn="numpy.bool_" if dtype == BOOL else f"numpy.{dtype.name}")
+    return value
+
+
+__all__ = ["BuiltinFunctionType", "call", "call_node", "numba", "statements"]

@@ -1,0 +1,472 @@
+"""Expressions: from a syntax tree to a Value, in Python's evaluation order."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from types import ModuleType
+
+import numpy as np
+
+from adjit.frontend import arrays, calls, indexing, statements
+from adjit.frontend.context import DeadPath, Frame, Lowering
+from adjit.frontend.fence import EXPRESSIONS, WRITE_THE_LOOP
+from adjit.frontend.values import (
+    NONE,
+    Closure,
+    Conflict,
+    Method,
+    SliceValue,
+    Static,
+    TupleValue,
+    Unbound,
+    Value,
+    is_array,
+    is_scalar,
+    kind,
+    same_static,
+)
+from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Sym, Undef, const
+from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, Array, Scalar
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+}
+COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+}
+
+
+def evaluate(lx: Lowering, node: ast.expr) -> Value:
+    """The value of an expression; its statements are appended to the open block."""
+    with lx.at(node):
+        return _evaluate(lx, node)
+
+
+def _evaluate(lx: Lowering, node: ast.expr) -> Value:
+    match node:
+        case ast.Constant():
+            return _constant(lx, node)
+        case ast.Name():
+            return lookup(lx, node.id, node)
+        case ast.BinOp():
+            return _binop(lx, node)
+        case ast.UnaryOp():
+            return unary(lx, node.op, evaluate(lx, node.operand), node)
+        case ast.BoolOp():
+            return _boolop(lx, node, node.values)
+        case ast.Compare():
+            return _compare(lx, node)
+        case ast.IfExp():
+            return _ifexp(lx, node)
+        case ast.Call():
+            return calls.call_node(lx, node)
+        case ast.Attribute():
+            return attribute(lx, evaluate(lx, node.value), node.attr, node)
+        case ast.Subscript():
+            owner, index = indexing.place(lx, node)
+            return indexing.load(lx, owner, index, node)
+        case ast.Tuple():
+            return TupleValue(tuple(_elements(lx, node.elts)))
+        case ast.List():
+            return arrays.list_of(lx, [evaluate(lx, e) for e in node.elts], node)
+        case ast.ListComp():
+            return arrays.list_comprehension(lx, node)
+        case ast.NamedExpr():
+            value = evaluate(lx, node.value)
+            statements.bind(lx, node.target, value)
+            return value
+        case ast.Slice():
+            return _slice(lx, node)
+        case ast.Lambda():
+            return statements.closure(lx, node)
+        case _:
+            known = EXPRESSIONS.get(type(node))
+            reason, remedy = known or (f"a '{type(node).__name__}' expression is not supported", "")
+            lx.refuse(node, reason, remedy)
+
+
+def _elements(lx: Lowering, nodes: list[ast.expr]) -> list[Value]:
+    found: list[Value] = []
+    for e in nodes:
+        if isinstance(e, ast.Starred):
+            found += items_of(lx, evaluate(lx, e.value), e)
+        else:
+            found.append(evaluate(lx, e))
+    return found
+
+
+def _constant(lx: Lowering, node: ast.Constant) -> Value:
+    value = node.value
+    if value is None:
+        return NONE
+    if isinstance(value, int | float | complex):
+        return lx.constant(value, node)
+    return Static(value)
+
+
+def _slice(lx: Lowering, node: ast.Slice) -> SliceValue:
+    parts: list[Atom | None] = []
+    for part in (node.lower, node.upper, node.step):
+        value = NONE if part is None else evaluate(lx, part)
+        parts.append(None if same_static(value, NONE) else number(lx, value, node))
+    return SliceValue(*parts)
+
+
+# names
+
+
+def lookup(lx: Lowering, name: str, node: ast.AST) -> Value:
+    """What a name stands for here, by Python's scoping."""
+    value = _find(lx, lx.frame, name, node)
+    if isinstance(value, Conflict):
+        a, b = value.kinds
+        if "nothing" in value.kinds:
+            lx.refuse(node, f"'{name}' is {a if b == 'nothing' else b} on one path and not bound on another")
+        lx.refuse(node, f"'{name}' is {a} on one path and {b} on another", "use two names")
+    return value
+
+
+def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
+    scope: Frame | None = frame
+    while scope is not None:
+        if name in scope.scope.names:
+            value = scope.env.names.get(name)
+            if value is None or isinstance(value, Unbound):
+                lx.refuse(node, f"'{name}' is read before it is assigned", "assign it first")
+            return value
+        if scope.lexical is None:
+            break
+        scope = scope.lexical
+    assert scope is not None
+    if name in scope.cells:
+        try:
+            obj = scope.cells[name].cell_contents
+        except ValueError:
+            lx.refuse(node, f"'{name}' is read before it is assigned", "assign it first")
+        return lx.wrap(obj, name, node)
+    if name in scope.globals:
+        return lx.wrap(scope.globals[name], name, node)
+    if hasattr(builtins, name):
+        return lx.wrap(getattr(builtins, name), name, node)
+    lx.refuse(node, f"the name '{name}' is not defined")
+
+
+def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
+    """`owner.name`."""
+    if isinstance(owner, Sym | Undef) and is_array(owner):
+        return arrays.attribute(lx, owner, name, node)
+    if isinstance(owner, Sym | Const | Undef):
+        return _number_attribute(lx, owner, name, node)
+    if isinstance(owner, TupleValue):
+        fields = getattr(owner.cls, "_fields", ())
+        if name in fields:
+            return owner.items[fields.index(name)]
+        if name in ("_replace", "count", "index", "_asdict") or owner.cls is None:
+            lx.refuse(node, f"the tuple method '{name}' is not supported", "build the tuple anew")
+        return Method(owner, name)
+    if isinstance(owner, Static):
+        if isinstance(owner.value, Static | str | bytes | list | dict | set):
+            lx.refuse(node, f"the method '{name}' of {kind(owner)} is not supported")
+        try:
+            value = getattr(owner.value, name)
+        except Exception:
+            lx.refuse(node, f"{kind(owner)} has no attribute '{name}'")
+        if isinstance(owner.value, np.dtype) and name != "type":
+            lx.refuse(node, f"the dtype's attribute '{name}' is not supported")
+        if not isinstance(owner.value, ModuleType | type | np.dtype) and not callable(owner.value):
+            if not isinstance(value, int | float | complex | np.generic | np.ndarray) and not callable(value):
+                lx.refuse(node, f"the attribute '{name}' of {kind(owner)} is not supported")
+        base = getattr(owner.value, "__name__", type(owner.value).__name__)
+        return lx.wrap(value, f"{base}.{name}", node)
+    lx.refuse(node, f"the attribute '{name}' of {kind(owner)} is not supported")
+
+
+def _number_attribute(lx: Lowering, owner: Atom, name: str, node: ast.AST) -> Value:
+    if name in ("real", "imag"):
+        return calls.apply_rule(lx, getattr(np, name), (owner,), node)
+    if name in ("conjugate", "conj"):
+        return Method(owner, "conjugate")
+    if name == "dtype" and isinstance(owner.type, Scalar) and owner.type.known and isinstance(owner, Sym):
+        return Static(np.dtype(owner.type.name))
+    lx.refuse(node, f"the attribute '{name}' of a number is not supported")
+
+
+def items_of(lx: Lowering, value: Value, node: ast.AST) -> list[Value]:
+    """The items of something that is unpacked: a tuple, or a local list or array of known length."""
+    if isinstance(value, TupleValue):
+        return list(value.items)
+    if isinstance(value, Sym) and value in arrays.LENGTHS:
+        return [indexing.load(lx, value, const(k), node) for k in range(arrays.LENGTHS[value])]
+    if is_array(value):
+        lx.refuse(node, "an array is unpacked", "index it")
+    lx.refuse(node, f"{kind(value)} is unpacked")
+
+
+# operators
+
+
+def number(lx: Lowering, value: Value, node: ast.AST) -> Atom:
+    """The value as a scalar atom, or a refusal."""
+    if isinstance(value, Sym | Const | Undef):
+        if isinstance(value.type, Scalar):
+            return value
+        lx.refuse(node, "a whole array is used where a number is needed", WRITE_THE_LOOP)
+    lx.refuse(node, f"{kind(value)} is used where a number is needed")
+
+
+def integer(lx: Lowering, op: str, a: Atom, b: Atom) -> Atom:
+    """Index arithmetic made by the compiler itself; constants fold, neutral operands vanish."""
+    if isinstance(a, Const) and isinstance(b, Const):
+        x, y = int(a.value.real), int(b.value.real)
+        folded = {"add": x + y, "sub": x - y, "mul": x * y}
+        if op == "floordiv" and y != 0:
+            return const(x // y)
+        if op == "mod" and y != 0:
+            return const(x % y)
+        if op in folded:
+            return const(folded[op])
+    if (op == "add" and a == ZERO) or (op == "mul" and a == ONE):
+        return b
+    if (op in ("add", "sub") and b == ZERO) or (op in ("mul", "floordiv") and b == ONE):
+        return a
+    return lx.let(op, a, b)
+
+
+def _binop(lx: Lowering, node: ast.BinOp) -> Value:
+    if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:
+        fill = evaluate(lx, node.left.elts[0])
+        times = number(lx, evaluate(lx, node.right), node.right)
+        return arrays.repeated(lx, fill, times, node)
+    left = evaluate(lx, node.left)
+    right = evaluate(lx, node.right)
+    return binary(lx, node.op, left, right, node)
+
+
+def binary(lx: Lowering, op: ast.operator, a: Value, b: Value, node: ast.AST, name: str | None = None) -> Value:
+    """`a op b`."""
+    key = BINARY.get(type(op))
+    if isinstance(a, TupleValue) or isinstance(b, TupleValue):
+        return _tuple_binary(lx, key, a, b, node)
+    if is_array(a) or is_array(b):
+        lists = [x for x in (a, b) if isinstance(x, Sym) and x in lx.lists]
+        what = "list" if lists else "array"
+        lx.refuse(node, f"arithmetic on a whole {what}", WRITE_THE_LOOP)
+    if key is None:
+        lx.refuse(node, "the operator '@' is not supported yet", "write the loop")
+    x, y = number(lx, a, node), number(lx, b, node)
+    folded = _fold(key, x, y)
+    return folded if folded is not None else lx.let(key, x, y, name=name)
+
+
+def _tuple_binary(lx: Lowering, key: str | None, a: Value, b: Value, node: ast.AST) -> Value:
+    if key == "add" and isinstance(a, TupleValue) and isinstance(b, TupleValue):
+        return TupleValue((*a.items, *b.items))
+    if key == "mul" and isinstance(a, TupleValue) and isinstance(b, Const) and b.type == INT64:
+        return TupleValue(a.items * max(0, int(b.value.real)))
+    lx.refuse(node, "arithmetic on a tuple", "compute on its items")
+
+
+def _fold(key: str, x: Atom, y: Atom) -> Const | None:
+    """Integer literals fold, so that indices computed from constants are constants."""
+    if not (isinstance(x, Const) and isinstance(y, Const) and x.type == y.type == INT64):
+        return None
+    p, q = int(x.value.real), int(y.value.real)
+    if key == "add":
+        value = p + q
+    elif key == "sub":
+        value = p - q
+    elif key == "mul":
+        value = p * q
+    elif key == "floordiv" and q != 0:
+        value = p // q
+    elif key == "mod" and q != 0:
+        value = p % q
+    else:
+        return None
+    return const(value) if -(2**63) <= value < 2**63 else None
+
+
+def unary(lx: Lowering, op: ast.unaryop, value: Value, node: ast.AST) -> Value:
+    """`op value`."""
+    if isinstance(op, ast.Not):
+        return lx.negate(truth(lx, value, node), "not")
+    if is_array(value):
+        lx.refuse(node, "arithmetic on a whole array", WRITE_THE_LOOP)
+    x = number(lx, value, node)
+    if isinstance(op, ast.USub):
+        if isinstance(x, Const) and x.type in (INT64, FLOAT64, COMPLEX128) and x.value != -(2**63):
+            return Const(-x.value, x.type)
+        if isinstance(x, Const) and x.value == 2**63:
+            return Const(-(2**63), INT64)
+        return lx.let("neg", x)
+    if isinstance(op, ast.UAdd):
+        return x if isinstance(x, Const) and x.type != BOOL else lx.let("pos", x)
+    return lx.let("invert", x)
+
+
+def truth(lx: Lowering, value: Value, node: ast.AST) -> Atom:
+    """bool(value): a Const where it is known when the program is built."""
+    match value:
+        case Const():
+            return TRUE if value.value else FALSE
+        case TupleValue():
+            return TRUE if value.items else FALSE
+        case Static(value=None):
+            return FALSE
+        case Static(value=str() as text):
+            return TRUE if text else FALSE
+        case Static() | Closure():
+            return TRUE
+        case _:
+            x = number(lx, value, node)
+            return x if x.type == BOOL else lx.let("cast", x, type=BOOL, fn="bool")
+
+
+def _boolop(lx: Lowering, node: ast.BoolOp, values: list[ast.expr]) -> Value:
+    first = evaluate(lx, values[0])
+    if len(values) == 1:
+        return first
+    test = truth(lx, first, values[0])
+    conjunction = isinstance(node.op, ast.And)
+    if isinstance(test, Const):
+        return _boolop(lx, node, values[1:]) if bool(test.value) == conjunction else first
+
+    def rest() -> Value:
+        return _boolop(lx, node, values[1:])
+
+    short: Value = first if first is not test else (FALSE if conjunction else TRUE)
+    if conjunction:
+        return lx.branch(test, rest, lambda: short, node)
+    return lx.branch(test, lambda: short, rest, node)
+
+
+def _ifexp(lx: Lowering, node: ast.IfExp) -> Value:
+    test = truth(lx, evaluate(lx, node.test), node.test)
+    if isinstance(test, Const):
+        return evaluate(lx, node.body if test.value else node.orelse)
+    return lx.branch(test, lambda: evaluate(lx, node.body), lambda: evaluate(lx, node.orelse), node)
+
+
+def _compare(lx: Lowering, node: ast.Compare) -> Value:
+    return _chain(lx, node, evaluate(lx, node.left), 0)
+
+
+def _chain(lx: Lowering, node: ast.Compare, left: Value, k: int) -> Value:
+    right = evaluate(lx, node.comparators[k])
+    result = compare(lx, node.ops[k], left, right, node)
+    if k + 1 == len(node.ops):
+        return result
+    test = truth(lx, result, node)
+    if isinstance(test, Const):
+        return _chain(lx, node, right, k + 1) if test.value else FALSE
+    return lx.branch(test, lambda: _chain(lx, node, right, k + 1), lambda: FALSE, node)
+
+
+def compare(lx: Lowering, op: ast.cmpop, a: Value, b: Value, node: ast.AST) -> Value:
+    """`a op b` for one comparison."""
+    if isinstance(op, ast.Is | ast.IsNot):
+        return _is(lx, a, b, isinstance(op, ast.IsNot), node)
+    if isinstance(op, ast.In | ast.NotIn):
+        return _contains(lx, a, b, isinstance(op, ast.NotIn), node)
+    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+        return _compare_tuples(lx, op, a, b, node)
+    statics = isinstance(a, Static | Closure) or isinstance(b, Static | Closure)
+    if statics and isinstance(op, ast.Eq | ast.NotEq):
+        equal = _static_equal(lx, a, b, node)
+        return TRUE if equal == isinstance(op, ast.Eq) else FALSE
+    if is_array(a) or is_array(b):
+        lx.refuse(node, "a whole array is compared", WRITE_THE_LOOP)
+    key = COMPARE[type(op)]
+    x, y = number(lx, a, node), number(lx, b, node)
+    if isinstance(x, Const) and isinstance(y, Const):
+        return TRUE if _compare_constants(key, x.value, y.value) else FALSE
+    return lx.let(key, x, y, type=BOOL)
+
+
+def _compare_constants(key: str, x: complex, y: complex) -> bool:
+    if key in ("eq", "ne"):
+        return (x == y) == (key == "eq")
+    p, q = _real(x), _real(y)
+    return {"lt": p < q, "le": p <= q, "gt": p > q, "ge": p >= q}[key]
+
+
+def _real(x: complex) -> float | int:
+    assert isinstance(x, int | float)
+    return x
+
+
+def _static_equal(lx: Lowering, a: Value, b: Value, node: ast.AST) -> bool:
+    if same_static(a, b):
+        return True
+    if same_static(a, NONE) or same_static(b, NONE):
+        return False
+    if isinstance(a, Static) and isinstance(b, Static):
+        try:
+            return bool(a.value == b.value)
+        except Exception:
+            lx.refuse(node, f"{kind(a)} is compared with {kind(b)}")
+    lx.refuse(node, f"{kind(a)} is compared with {kind(b)}")
+
+
+def _is(lx: Lowering, a: Value, b: Value, negated: bool, node: ast.AST) -> Value:
+    if same_static(a, NONE) or same_static(b, NONE):
+        same = same_static(a, b)
+    elif isinstance(a, Static | Closure) and isinstance(b, Static | Closure):
+        same = same_static(a, b)
+    elif isinstance(a, Const) and isinstance(b, Const) and a.type == b.type == BOOL:
+        same = a == b
+    elif is_scalar(a) and isinstance(b, Const) and b.type == BOOL and number(lx, a, node).type == BOOL:
+        x = number(lx, a, node)
+        positive = bool(b.value) != negated
+        return x if positive else lx.negate(x, "not")
+    else:
+        lx.refuse(node, "'is' compares with None only", "use '=='")
+    return TRUE if same != negated else FALSE
+
+
+def _contains(lx: Lowering, a: Value, b: Value, negated: bool, node: ast.AST) -> Value:
+    if not isinstance(b, TupleValue):
+        lx.refuse(node, f"'in' {kind(b)} is not supported", "write the loop")
+    found: Atom = FALSE
+    for item in b.items:
+        equal = truth(lx, compare(lx, ast.Eq(), item, a, node), node)
+        if equal == TRUE:
+            return FALSE if negated else TRUE
+        if equal != FALSE:
+            found = equal if found == FALSE else lx.let("or_", found, equal, type=BOOL)
+    return lx.negate(found, "not") if negated else found
+
+
+def _compare_tuples(lx: Lowering, op: ast.cmpop, a: TupleValue, b: TupleValue, node: ast.AST) -> Value:
+    if not isinstance(op, ast.Eq | ast.NotEq):
+        lx.refuse(node, "tuples are compared by order", "compare their items")
+    same: Atom = TRUE if len(a.items) == len(b.items) else FALSE
+    if same == TRUE:
+        for x, y in zip(a.items, b.items, strict=True):
+            equal = truth(lx, compare(lx, ast.Eq(), x, y, node), node)
+            if equal == FALSE:
+                same = FALSE
+                break
+            if equal != TRUE:
+                same = equal if same == TRUE else lx.let("and_", same, equal, type=BOOL)
+    return same if isinstance(op, ast.Eq) else lx.negate(same, "not")
+
+
+__all__ = ["Array", "DeadPath", "evaluate", "lookup"]

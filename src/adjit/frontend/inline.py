@@ -1,0 +1,194 @@
+"""Calls of functions whose source is known: bind the arguments, open a frame, run the body."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from types import FunctionType
+
+from adjit.frontend import calls, expressions, statements
+from adjit.frontend.context import RESULT, RETURN, DeadPath, Env, Frame, Lowering
+from adjit.frontend.liveness import scope_of
+from adjit.frontend.read_source import FunctionNode, Source, read_source
+from adjit.frontend.values import NONE, Closure, Conflict, TupleValue, Unbound, Value, kind, same_static
+from adjit.ir.core import FALSE, TRUE, Atom, Const, Sym, Undef
+from adjit.ir.types import BOOL, Scalar
+
+MAX_DEPTH = 60
+
+
+def call_function(
+    lx: Lowering,
+    function: FunctionType,
+    dispatcher: object | None,
+    args: Sequence[Value],
+    kwargs: dict[str, Value],
+    node: ast.AST,
+) -> Value:
+    """Inline a plain function or a dispatcher's function."""
+    source = read_source(function)
+    depend_on(lx, function, source, dispatcher)
+    a = source.node.args
+    defaults = function.__defaults__ or ()
+    frame = open_frame(lx, function, source, dispatcher)
+    lx.frames.append(frame)
+    try:
+        wrapped = tuple(lx.wrap(d, p, source.node) for d, p in zip(defaults, _tail(a, len(defaults)), strict=True))
+        keyword = {k: lx.wrap(v, k, source.node) for k, v in (function.__kwdefaults__ or {}).items()}
+    finally:
+        lx.frames.remove(frame)
+    names = bind_arguments(lx, source.node, function.__name__, args, kwargs, wrapped, keyword, node)
+    signature = calls.explicit_signature(lx, dispatcher, names, node)
+    if signature is not None:
+        names = calls.cast_arguments(lx, signature, names)
+    frame.env = Env(names)
+    value = run_body(lx, frame, source.node, node)
+    return value if signature is None else calls.cast_result(lx, signature, value, node)
+
+
+def _tail(a: ast.arguments, count: int) -> list[str]:
+    names = [p.arg for p in (*a.posonlyargs, *a.args)]
+    return names[len(names) - count :]
+
+
+def open_frame(lx: Lowering, function: FunctionType, source: Source, dispatcher: object | None) -> Frame:
+    """A frame for a function object; names are bound later."""
+    code = function.__code__
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    frozen = function if dispatcher is not None else None
+    scope = scope_of(source.node)
+    return Frame(
+        function.__name__,
+        source.file,
+        scope,
+        Env(),
+        code,
+        None,
+        function.__globals__,
+        cells,
+        frozen,
+        plain=dispatcher is None and (not lx.frames or lx.frame.plain),
+    )
+
+
+def call_closure(lx: Lowering, closure: Closure, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    """Inline a nested function: names that it does not bind are its defining frame's current ones."""
+    fn, outer = closure.node, closure.frame
+    name = fn.name if isinstance(fn, ast.FunctionDef) else "<lambda>"
+    bound = bind_arguments(lx, fn, name, args, kwargs, closure.defaults, closure.keyword_defaults, node)
+    top = outer
+    while top.lexical is not None:
+        top = top.lexical
+    frame = Frame(
+        name, outer.file, scope_of(fn), Env(bound), fn, outer, top.globals, top.cells, top.frozen, top.plain
+    )
+    return run_body(lx, frame, fn, node)
+
+
+def run_body(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Value:
+    """Run a function's body in its frame; its return value."""
+    if any(f.code is frame.code for f in lx.frames):
+        lx.refuse(node, f"'{frame.name}' calls itself: recursion is not supported", "write it as a loop")
+    if len(lx.frames) > MAX_DEPTH:
+        lx.refuse(node, f"calls are nested more than {MAX_DEPTH} deep")
+    depth = len(lx.frames)
+    lx.frames.append(frame)
+    try:
+        if isinstance(fn, ast.Lambda):
+            return expressions.evaluate(lx, fn.body)
+        _refuse_generators(lx, fn)
+        statements.run(lx, fn.body)
+        if frame.env.dead:
+            raise DeadPath
+        return _returned(lx, frame, fn)
+    finally:
+        del lx.frames[depth:]
+
+
+def _refuse_generators(lx: Lowering, fn: ast.FunctionDef) -> None:
+    from adjit.frontend.liveness import own_nodes
+
+    for part in own_nodes(fn.body):
+        if isinstance(part, ast.Yield | ast.YieldFrom):
+            lx.refuse(part, "a generator cannot be differentiated", "fill an array and return it")
+
+
+def _returned(lx: Lowering, frame: Frame, fn: ast.FunctionDef) -> Value:
+    flag = frame.env.flag(RETURN)
+    if flag == FALSE:
+        return NONE
+    value = frame.env.names.get(RESULT, NONE)
+    if isinstance(value, Unbound):
+        value = NONE
+    if isinstance(value, Conflict):
+        a, b = value.kinds
+        lx.refuse(fn, f"'{frame.name}' returns {a} on one path and {b} on another", "return one kind of value")
+    if flag != TRUE and not same_static(value, NONE):
+        lx.refuse(
+            fn,
+            f"'{frame.name}' returns {kind(value)} on one path and ends without 'return' on another",
+            "end the function with a 'return'",
+        )
+    return value
+
+
+def bind_arguments(
+    lx: Lowering,
+    fn: FunctionNode,
+    name: str,
+    args: Sequence[Value],
+    kwargs: dict[str, Value],
+    defaults: Sequence[Value],
+    keyword_defaults: dict[str, Value],
+    node: ast.AST,
+) -> dict[str, Value]:
+    """Python's binding of arguments to parameters."""
+    a = fn.args
+    positional = [p.arg for p in (*a.posonlyargs, *a.args)]
+    only = {p.arg for p in a.posonlyargs}
+    if a.kwarg is not None:
+        lx.refuse(node, f"'{name}' has a '**{a.kwarg.arg}' parameter", "name its keywords")
+    bound: dict[str, Value] = dict(zip(positional, args, strict=False))
+    if len(args) > len(positional):
+        if a.vararg is None:
+            lx.refuse(node, f"'{name}' takes {len(positional)} arguments, {len(args)} are given")
+    if a.vararg is not None:
+        bound[a.vararg.arg] = TupleValue(tuple(args[len(positional) :]))
+    for key, value in kwargs.items():
+        known = (key in positional and key not in only) or any(p.arg == key for p in a.kwonlyargs)
+        if not known:
+            lx.refuse(node, f"'{name}' has no parameter '{key}'")
+        if key in bound:
+            lx.refuse(node, f"'{name}' is given '{key}' twice")
+        bound[key] = value
+    for key, value in zip(positional[len(positional) - len(defaults) :], defaults, strict=True):
+        bound.setdefault(key, value)
+    for key, value in keyword_defaults.items():
+        bound.setdefault(key, value)
+    missing = [p for p in (*positional, *(k.arg for k in a.kwonlyargs)) if p not in bound]
+    if missing:
+        lx.refuse(node, f"'{name}' is called without its argument '{missing[0]}'")
+    return bound
+
+
+def depend_on(lx: Lowering, function: FunctionType, source: Source, dispatcher: object | None) -> None:
+    """Remember everything about the function that a cache key must contain."""
+    code = function.__code__
+    place = (code.co_qualname, function.__module__, code.co_firstlineno)
+    lx.dependencies[("function", *place, source.text, options_key(dispatcher))] = None
+
+
+def options_key(dispatcher: object | None) -> str:
+    """A dispatcher's options that change what it computes."""
+    return "" if dispatcher is None else repr(sorted(options_of(dispatcher).items()))
+
+
+def options_of(dispatcher: object | None) -> dict[str, object]:
+    """error_model, fastmath, parallel, boundscheck of a dispatcher; empty for a plain function."""
+    given = getattr(dispatcher, "targetoptions", None)
+    if not isinstance(given, dict):
+        return {}
+    return {k: given[k] for k in ("error_model", "fastmath", "parallel", "boundscheck") if k in given}
+
+
+__all__ = ["BOOL", "Atom", "Const", "Scalar", "Sym", "Undef", "call_closure", "call_function"]

@@ -1,0 +1,436 @@
+"""Loops: which values they carry, how they end, and what `for` iterates over.
+
+A `for` over ranges, arrays and their zips becomes a counted Loop; over a tuple it is unrolled. A `while` becomes
+an endless Loop whose body tests the condition, runs the turn under an If, and stops where it fails:
+
+    while c: body    ->    loop: c; If(c, body, nothing); stop not c
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adjit.frontend import expressions, indexing, liveness, statements
+from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, Env, Lowering
+from adjit.frontend.values import (
+    UNBOUND,
+    Conflict,
+    EnumerateValue,
+    IndexSpace,
+    RangeValue,
+    ReversedValue,
+    TupleValue,
+    Unbound,
+    Value,
+    ZipValue,
+    atoms,
+    carried_type,
+    fits,
+    is_array,
+    kind,
+    rebuild,
+)
+from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Loop, Stmt, Sym, Undef, const
+from adjit.ir.types import BOOL, INT64, UNKNOWN, Array
+
+STOP = "$stop"
+Bounds = tuple[Atom, Atom, Atom]
+
+
+# what is carried
+
+
+@dataclass(slots=True)
+class _Carried:
+    """One name that a loop carries: its params, and what it was before."""
+
+    name: str
+    template: Value
+    params: list[Sym]
+    inits: list[Atom]
+    value: Value
+
+
+class _Plan:
+    """The params, nexts and results of a loop under construction."""
+
+    def __init__(self, lx: Lowering, node: ast.For | ast.While):
+        self.lx, self.node = lx, node
+        self.facts = liveness_of(lx, node)
+        self.before = lx.env
+        self.guesses: dict[str, Value] = {}
+
+    def start(self) -> tuple[Env, list[_Carried]]:
+        """The names at the start of a turn."""
+        env = self.before.copy()
+        carried: list[_Carried] = []
+        for name in self.facts.assigned:
+            old = env.names.pop(name, UNBOUND)
+            if name not in self.facts.start:
+                continue
+            slot = self.slot(name, old, self.guesses.get(name, Undef(UNKNOWN)))
+            env.names[name] = slot.value
+            carried.append(slot)
+        return env, carried
+
+    def slot(self, name: str, old: Value, otherwise: Value) -> _Carried:
+        template = otherwise if isinstance(old, Unbound) else old
+        params = [Sym(name.removeprefix("$"), _param_type(name, a)) for a in atoms(template)]
+        value = rebuild(template, iter(params))
+        inits = [Undef(p.type) for p in params] if isinstance(old, Unbound) else list(atoms(old))
+        return _Carried(name, value, params, inits, value)
+
+    def nexts(self, slot: _Carried, end: Env) -> list[Atom] | None:
+        """What the slot is at the end of a turn; None if its kind must be guessed anew."""
+        if end.dead or end.flag(RETURN) == TRUE:
+            return [Undef(p.type) for p in slot.params]
+        value = end.names.get(slot.name, UNBOUND)
+        if isinstance(value, Unbound):
+            return [Undef(p.type) for p in slot.params]
+        found = None if isinstance(value, Conflict) else fits(value, slot.template)
+        if found is None and isinstance(self.before.names.get(slot.name, UNBOUND), Unbound):
+            if slot.name not in self.guesses and not isinstance(value, Conflict):
+                self.guesses[slot.name] = value
+                return None
+        if found is None:
+            self.lx.refuse(
+                self.node,
+                f"'{slot.name}' is {kind(slot.template)} at the start of a turn of this loop and {kind(value)} at its end",
+                "use two names",
+            )
+        return found
+
+    def late(self, name: str, end: Env) -> tuple[_Carried | None, Value]:
+        """A name that is only read after the loop: its slot, or what it stands for without one."""
+        old = self.before.names.get(name, FALSE if name in (RETURN, BREAK) else UNBOUND)
+        value = end.names.get(name, UNBOUND)
+        if end.dead or isinstance(value, Unbound):
+            return None, old
+        if isinstance(value, Conflict):
+            return None, value
+        template = value
+        if isinstance(old, Unbound):
+            return (self.slot(name, UNBOUND, template), value) if any(True for _ in atoms(value)) else (None, value)
+        if name == RETURN and not isinstance(value, Sym | Const | Undef):
+            raise AssertionError
+        found = fits(old, template)
+        if found is None:
+            return None, Conflict((kind(old), kind(value)))
+        if not found:
+            return None, value
+        slot = self.slot(name, UNBOUND, template)
+        slot.inits = found
+        return slot, value
+
+
+def liveness_of(lx: Lowering, node: ast.For | ast.While) -> liveness.Facts:
+    """The loop's facts, from the scope of the function that it stands in."""
+    return lx.frame.scope.loops[node]
+
+
+def _param_type(name: str, a: Atom) -> Array | object:
+    return BOOL if name in (RETURN, BREAK, STOP) else carried_type(a.type)
+
+
+def _emit(
+    lx: Lowering,
+    node: ast.For | ast.While,
+    bounds: Bounds | None,
+    turn: Callable[[Sym | None], Atom | None],
+    hint: str = "i",
+) -> Env:
+    """Build the Loop; `turn` lowers one turn and gives the stop flag. Gives the names at a turn's end."""
+    plan = _Plan(lx, node)
+    while True:
+        start, carried = plan.start()
+        index = None if bounds is None else Sym(hint, UNKNOWN)
+        stop: list[Atom | None] = []
+        branch = lx.attempt(start, lambda index=index, stop=stop: stop.append(turn(index)))
+        nexts = [plan.nexts(slot, branch.env) for slot in carried]
+        if all(n is not None for n in nexts):
+            break
+    flat = [a for n in nexts if n is not None for a in n]
+    after = plan.before.copy()
+    names = [n for n in plan.facts.assigned if n not in plan.facts.start]
+    for name in names:
+        after.names.pop(name, None)
+    live = [n for n in names if n in plan.facts.after]
+    for name in (*live, RETURN, RESULT, BREAK):
+        slot, value = plan.late(name, branch.env)
+        if slot is None:
+            if not isinstance(value, Unbound):
+                after.names[name] = value
+            continue
+        carried.append(slot)
+        flat += list(atoms(value))
+    _finish(lx, plan, index, bounds, carried, flat, branch, stop[0] if stop else None, after)
+    return branch.env
+
+
+def _finish(
+    lx: Lowering,
+    plan: _Plan,
+    index: Sym | None,
+    bounds: Bounds | None,
+    carried: list[_Carried],
+    nexts: list[Atom],
+    branch: Branch,
+    stop: Atom | None,
+    after: Env,
+) -> None:
+    """Append the Loop and bind its results."""
+    results: list[Sym] = []
+    for slot in carried:
+        mine = [Sym(p.name, p.type) for p in slot.params]
+        results += mine
+        after.names[slot.name] = rebuild(slot.template, iter(mine))
+    lo, hi, step = bounds if bounds is not None else (None, None, None)
+    params = tuple(p for slot in carried for p in slot.params)
+    inits = tuple(a for slot in carried for a in slot.inits)
+    inits = tuple(Undef(p.type) if isinstance(a, Undef) else a for a, p in zip(inits, params, strict=True))
+    block = tuple(branch.block)
+    span = lx.span(plan.node)
+    lx.builder.append(Loop(index, lo, hi, step, params, inits, block, tuple(nexts), tuple(results), stop, span))
+    lx.frame.env = after
+
+
+def _stop(lx: Lowering) -> Atom | None:
+    """The flag that ends the loop after this turn."""
+    lx.env.names.pop(CONTINUE, None)
+    flags = lx.env.exits((BREAK, RETURN))
+    return lx.any_of(flags) if flags else None
+
+
+def _otherwise(lx: Lowering, node: ast.For | ast.While) -> None:
+    """The loop's `else`, and the end of its `break`."""
+    broke = lx.env.flag(BREAK)
+    flags = lx.env.exits((BREAK, RETURN))
+    lx.env.names.pop(BREAK, None)
+    if not node.orelse or TRUE in flags or lx.env.dead:
+        return
+    if flags:
+        keep = [broke, lx.env.flag(RETURN)]
+        lx.guarded([f for f in keep if f != FALSE], lambda: statements.run(lx, node.orelse))
+    else:
+        statements.run(lx, node.orelse)
+
+
+# while
+
+
+def run_while(lx: Lowering, node: ast.While) -> None:
+    """Lower a `while` loop."""
+    endless: list[bool] = []
+
+    def turn(_: Sym | None) -> Atom | None:
+        test = expressions.truth(lx, expressions.evaluate(lx, node.test), node.test)
+        endless.append(test == TRUE)
+        if test == FALSE:
+            return TRUE
+        if test == TRUE:
+            statements.run(lx, node.body)
+            return _stop(lx)
+
+        def body() -> None:
+            statements.run(lx, node.body)
+            stop = _stop(lx)
+            if stop is not None:
+                lx.env.names[STOP] = stop
+
+        base = lx.env
+        then = lx.attempt(base.copy(), body)
+        els = lx.attempt(base.copy(), lambda: None)
+        exits = STOP in then.env.names
+        if exits:
+            els.env.names[STOP] = TRUE
+        lx.join(test, then, els)
+        stop = lx.env.names.pop(STOP, None)
+        if stop is None or then.env.dead:
+            return lx.negate(test, "stop")
+        assert isinstance(stop, Sym | Const | Undef)
+        return stop
+
+    end = _emit(lx, node, None, turn)
+    if endless[-1] and not lx.env.dead:
+        _after_endless(lx, end)
+    _otherwise(lx, node)
+
+
+def _after_endless(lx: Lowering, end: Env) -> None:
+    """A `while True` comes back by `break` or `return` only."""
+    if end.flag(BREAK) != FALSE:
+        return
+    if end.flag(RETURN) != FALSE:
+        lx.env.names[RETURN] = TRUE
+    else:
+        lx.env.dead = True
+
+
+# for
+
+
+def run_for(lx: Lowering, node: ast.For) -> None:
+    """Lower a `for` loop."""
+    source = expressions.evaluate(lx, node.iter)
+    items = static_items(lx, source, node.iter)
+    if items is not None:
+        _unroll(lx, node, items)
+    elif isinstance(source, IndexSpace):
+        _ndindex(lx, node, source)
+    else:
+        bounds, element = access(lx, source, node.iter)
+
+        def turn(index: Sym | None) -> Atom | None:
+            assert index is not None
+            with lx.at(node.target):
+                statements.bind(lx, node.target, element(index))
+            statements.run(lx, node.body)
+            return _stop(lx)
+
+        _emit(lx, node, bounds, turn, hint=_target_hint(node.target))
+    _otherwise(lx, node)
+
+
+def _target_hint(target: ast.expr) -> str:
+    if isinstance(target, ast.Name):
+        return target.id
+    if isinstance(target, ast.Tuple) and target.elts and isinstance(target.elts[0], ast.Name):
+        return target.elts[0].id
+    return "i"
+
+
+def _ndindex(lx: Lowering, node: ast.For, space: IndexSpace) -> None:
+    """One counted loop over the product of the extents, the last axis running fastest."""
+    total: Atom = ONE
+    for extent in space.shape:
+        total = expressions.integer(lx, "mul", total, extent)
+
+    def turn(index: Sym | None) -> Atom | None:
+        assert index is not None
+        rest: Atom = index
+        items: list[Atom] = []
+        for extent in reversed(space.shape[1:]):
+            items.append(expressions.integer(lx, "mod", rest, extent))
+            rest = expressions.integer(lx, "floordiv", rest, extent)
+        items.append(rest)
+        statements.bind(lx, node.target, TupleValue(tuple(reversed(items))))
+        statements.run(lx, node.body)
+        return _stop(lx)
+
+    _emit(lx, node, (ZERO, total, ONE), turn, hint="flat")
+
+
+def _unroll(lx: Lowering, node: ast.For, items: list[Value]) -> None:
+    def step(k: int) -> None:
+        if k == len(items):
+            return
+        statements.bind(lx, node.target, items[k])
+        statements.run(lx, node.body)
+        lx.env.names.pop(CONTINUE, None)
+        flags = lx.env.exits((BREAK, RETURN))
+        if lx.env.dead or TRUE in flags:
+            return
+        if flags:
+            lx.guarded(flags, lambda: step(k + 1))
+        else:
+            step(k + 1)
+
+    step(0)
+
+
+def static_items(lx: Lowering, source: Value, node: ast.AST) -> list[Value] | None:
+    """The items of an iterable whose length is known when the program is built and that holds tuples."""
+    match source:
+        case TupleValue():
+            return list(source.items)
+        case EnumerateValue():
+            inner = static_items(lx, source.item, node)
+            if inner is None:
+                return None
+            numbers = (expressions.integer(lx, "add", source.start, const(k)) for k in range(len(inner)))
+            return [TupleValue((n, v)) for n, v in zip(numbers, inner, strict=True)]
+        case ReversedValue():
+            inner = static_items(lx, source.item, node)
+            return None if inner is None else inner[::-1]
+        case ZipValue():
+            columns = [static_items(lx, item, node) for item in source.items]
+            known = [c for c in columns if c is not None]
+            if len(known) == len(columns):
+                return [TupleValue(row) for row in zip(*known, strict=False)]
+            if known:
+                lx.refuse(node, "'zip' of a tuple with something of unknown length", "index the tuple in a loop")
+            return None
+        case _:
+            return None
+
+
+def access(lx: Lowering, source: Value, node: ast.AST) -> tuple[Bounds, Callable[[Atom], Value]]:
+    """A counted loop's bounds over an iterable, and its element for each index."""
+    if isinstance(source, RangeValue):
+        return (source.lo, source.hi, source.step), lambda index: index
+    if isinstance(source, ReversedValue) and isinstance(source.item, RangeValue):
+        inner = source.item
+        if inner.step == ONE:
+            down = expressions.integer(lx, "sub", inner.hi, ONE), expressions.integer(lx, "sub", inner.lo, ONE)
+            return (*down, const(-1)), lambda index: index
+    if isinstance(source, ReversedValue):
+        length = count(lx, source.item, node)
+        last = expressions.integer(lx, "sub", length, ONE)
+        return (last, const(-1), const(-1)), lambda index: item(lx, source.item, index, node)
+    length = count(lx, source, node)
+    return (ZERO, length, ONE), lambda index: item(lx, source, index, node)
+
+
+def count(lx: Lowering, source: Value, node: ast.AST) -> Atom:
+    """How many items an iterable has."""
+    match source:
+        case RangeValue():
+            return _range_count(lx, source)
+        case EnumerateValue() | ReversedValue():
+            return count(lx, source.item, node)
+        case ZipValue() if source.items:
+            least, *others = (count(lx, item, node) for item in source.items)
+            for other in others:
+                if other != least:
+                    least = lx.let("min", least, other, fn="min", name="count")
+            return least
+        case Sym() if isinstance(source.type, Array) and source.type.ndim > 0:
+            return indexing.extent(lx, source, 0)
+        case _:
+            lx.refuse(node, f"a loop over {kind(source)} is not supported", "loop over a range, an array or a tuple")
+
+
+def _range_count(lx: Lowering, source: RangeValue) -> Atom:
+    whole = expressions.integer(lx, "sub", source.hi, source.lo)
+    if source.step != ONE:
+        back = expressions.integer(lx, "sub", source.lo, source.hi)
+        down = expressions.integer(lx, "floordiv", back, source.step)
+        whole = expressions.integer(lx, "sub", ZERO, down)
+    if isinstance(whole, Const):
+        return const(max(0, int(whole.value.real)))
+    return lx.let("max", ZERO, whole, type=INT64, fn="max", name="count")
+
+
+def item(lx: Lowering, source: Value, k: Atom, node: ast.AST) -> Value:
+    """Item `k` of an iterable, 0 <= k < count."""
+    match source:
+        case RangeValue():
+            return expressions.integer(lx, "add", source.lo, expressions.integer(lx, "mul", k, source.step))
+        case EnumerateValue():
+            number = expressions.integer(lx, "add", k, source.start)
+            return TupleValue((number, item(lx, source.item, k, node)))
+        case ReversedValue():
+            last = expressions.integer(lx, "sub", count(lx, source.item, node), ONE)
+            return item(lx, source.item, expressions.integer(lx, "sub", last, k), node)
+        case ZipValue():
+            return TupleValue(tuple(item(lx, part, k, node) for part in source.items))
+        case Sym() if is_array(source):
+            with lx.at(node):
+                return indexing.load(lx, source, k, node)
+        case _:
+            lx.refuse(node, f"a loop over {kind(source)} is not supported")
+
+
+__all__ = ["Stmt", "access", "count", "item", "run_for", "run_while", "static_items"]

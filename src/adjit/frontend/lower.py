@@ -1,0 +1,189 @@
+"""From a Python function and the structure of its arguments to one IR function."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from dataclasses import dataclass, field
+
+from adjit.errors import AdjitError, UnsupportedError
+from adjit.frontend import calls, inline
+from adjit.frontend.clean import clean
+from adjit.frontend.context import DeadPath, Env, Frame, Lowering
+from adjit.frontend.fence import refuse, span_of
+from adjit.frontend.liveness import Scope
+from adjit.frontend.read_source import read_source, unwrap
+from adjit.frontend.values import NONE, Static, TupleValue, Value, atoms, kind, spec_of
+from adjit.ir.core import Function, If, Loop, NOWHERE, Store, Sym, View
+from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
+from adjit.ir.visit import walk
+from adjit.rules.custom import CustomFunction
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A function in IR.
+
+    function: untyped IR; its params are the leaves of the arguments, then one array per capture.
+    captures: the captured arrays, in the order of those params.
+    out: the structure of the return value; its leaves are `function.results` in order.
+    dependencies: everything that a cache key must contain, as a tuple of strings and numbers.
+    options: error_model, fastmath, parallel, boundscheck of a dispatcher; empty for a plain function.
+    """
+
+    function: Function
+    captures: tuple[object, ...]
+    out: Spec
+    dependencies: tuple[object, ...]
+    options: dict[str, object] = field(default_factory=dict)
+
+
+def lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
+    """Lower `f`, called with one argument per spec, in the order of its parameters.
+
+    Raises:
+        UnsupportedError, MissingRuleError: the program uses something that cannot be differentiated.
+    """
+    try:
+        return _lower(f, specs)
+    except RecursionError as error:
+        raise UnsupportedError("the program is nested too deeply", "split it into functions and loops") from error
+
+
+def _lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
+    target, partial_args, partial_keywords = _unpartial(f)
+    custom = getattr(target, "__adjit_custom__", target)
+    primal = custom.primal if isinstance(custom, CustomFunction) else target
+    function, dispatcher = unwrap(primal)
+    source = read_source(function)
+    lx = Lowering()
+    lx.builder.span = span_of(source.file, source.node)
+    outer = Frame("<call>", source.file, Scope(frozenset(), {}), Env(), None, plain=dispatcher is None)
+    lx.frames.append(outer)
+    params: list[Sym] = []
+    names = _parameter_names(source.node, len(partial_args), partial_keywords, len(specs))
+    values = [_argument(lx, spec, name, params, source.node) for spec, name in zip(specs, names, strict=True)]
+    bound = [lx.wrap(a, "bound", source.node) for a in partial_args]
+    keywords = {k: lx.wrap(v, k, source.node) for k, v in partial_keywords.items()}
+    args, kwargs = _spread(source.node, [*bound, *values], names, keywords, len(bound))
+    try:
+        if isinstance(custom, CustomFunction):
+            value = calls.call(lx, Static(target), args, kwargs, source.node)
+        else:
+            value = inline.call_function(lx, function, dispatcher, args, kwargs, source.node)
+    except DeadPath:
+        value = NONE
+    out = spec_of(value)
+    if out is None:
+        refuse(f"'{function.__name__}' returns {kind(value)}", lx.builder.span, "return numbers, arrays or tuples")
+    _refuse_lists(lx, value, source.file, source.node)
+    arrays = [entry[0] for entry in lx.captured.values()]
+    hidden = [entry[1] for entry in lx.captured.values()]
+    name = function.__name__ if function.__name__.isidentifier() else "f"
+    whole = Function(
+        name,
+        (*params, *hidden),
+        lx.builder.block(),
+        tuple(atoms(value)),
+        (function.__doc__ or "").strip(),
+        span_of(source.file, source.node),
+    )
+    _refuse_written_captures(whole, frozenset(hidden))
+    cleaned = clean(whole)
+    return Lowered(cleaned, tuple(arrays), out, tuple(lx.dependencies), inline.options_of(dispatcher))
+
+
+def _unpartial(f: object) -> tuple[object, tuple[object, ...], dict[str, object]]:
+    args: tuple[object, ...] = ()
+    keywords: dict[str, object] = {}
+    while isinstance(f, functools.partial):
+        args = (*f.args, *args)
+        keywords = {**f.keywords, **keywords}
+        f = f.func
+    return f, args, keywords
+
+
+def _parameter_names(
+    node: ast.FunctionDef | ast.Lambda, skip: int, keywords: dict[str, object], count: int
+) -> list[str]:
+    a = node.args
+    names = [p.arg for p in (*a.posonlyargs, *a.args)][skip:]
+    names += [a.vararg.arg] if a.vararg is not None else []
+    names += [p.arg for p in a.kwonlyargs]
+    names = [n for n in names if n not in keywords]
+    if a.kwarg is not None:
+        raise UnsupportedError(f"a '**{a.kwarg.arg}' parameter is not supported", "name the keywords")
+    if len(names) != count:
+        raise UnsupportedError(f"the function has {len(names)} parameters, {count} are described")
+    return names
+
+
+def _spread(
+    node: ast.FunctionDef | ast.Lambda,
+    values: list[Value],
+    names: list[str],
+    keywords: dict[str, Value],
+    skip: int,
+) -> tuple[list[Value], dict[str, Value]]:
+    """Positional arguments, those of `*args` spread, and keyword-only ones."""
+    a = node.args
+    args, kwargs = values[:skip], dict(keywords)
+    by_name = keywords != {}
+    for name, value in zip(names, values[skip:], strict=True):
+        if a.vararg is not None and name == a.vararg.arg:
+            args += value.items if isinstance(value, TupleValue) else [value]
+        elif any(p.arg == name for p in a.kwonlyargs) or by_name:
+            kwargs[name] = value
+        else:
+            args.append(value)
+    return args, kwargs
+
+
+def _argument(lx: Lowering, spec: Spec, name: str, params: list[Sym], node: ast.AST) -> Value:
+    match spec:
+        case Leaf():
+            params.append(Sym(name, spec.type))
+            return params[-1]
+        case NoneSpec():
+            return NONE
+        case StaticSpec():
+            return lx.wrap(spec.value, name, node)
+        case TupleSpec():
+            fields = getattr(spec.cls, "_fields", None) or [str(k) for k in range(len(spec.items))]
+            parts = zip(spec.items, fields, strict=True)
+            return TupleValue(tuple(_argument(lx, s, f"{name}_{k}", params, node) for s, k in parts), spec.cls)
+
+
+def _refuse_lists(lx: Lowering, value: Value, file: str, node: ast.AST) -> None:
+    if any(isinstance(a, Sym) and a in lx.lists for a in atoms(value)):
+        refuse("a list is returned", span_of(file, node), "return an array or a tuple")
+
+
+def _refuse_written_captures(function: Function, hidden: frozenset[Sym]) -> None:
+    """A captured array must not be written, through whatever name or view."""
+    if not hidden:
+        return
+    tainted: set[Sym] = set(hidden)
+    size = -1
+    while size != len(tainted):
+        size = len(tainted)
+        for stmt in walk(function.body):
+            match stmt:
+                case View() if stmt.array in tainted:
+                    tainted.add(stmt.target)
+                case Loop():
+                    for p, i, n, r in zip(stmt.params, stmt.inits, stmt.nexts, stmt.results, strict=True):
+                        if i in tainted or n in tainted:
+                            tainted.update((p, r))
+                case If():
+                    for a, b, r in zip(stmt.then_values, stmt.else_values, stmt.results, strict=True):
+                        if a in tainted or b in tainted:
+                            tainted.add(r)
+                case _:
+                    pass
+    for stmt in walk(function.body):
+        if isinstance(stmt, Store) and stmt.array in tainted:
+            refuse("a captured array is written", stmt.span, "pass it as an argument")
+
+
+__all__ = ["NOWHERE", "AdjitError", "Lowered", "lower"]

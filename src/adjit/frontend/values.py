@@ -1,0 +1,320 @@
+"""What a name can stand for while a program is lowered: IR atoms, or things known when the program is built."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from adjit.ir.core import Atom, Const, Sym, Undef
+from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
+from adjit.ir.types import BOOL, UNKNOWN, Array, Scalar, Type
+
+if TYPE_CHECKING:
+    from adjit.frontend.context import Frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TupleValue:
+    """A tuple, or a NamedTuple of class `cls`: exploded, it never reaches the IR."""
+
+    items: tuple[Value, ...]
+    cls: type | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Static:
+    """A Python object known when the program is built: None, a module, a function, a dtype, a string."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A nested function or lambda. It reads the *current* names of the frame that it was defined in."""
+
+    node: ast.FunctionDef | ast.Lambda
+    frame: Frame
+    defaults: tuple[Value, ...]
+    keyword_defaults: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial:
+    """`functools.partial(function, *args, **keywords)`."""
+
+    function: Value
+    args: tuple[Value, ...]
+    keywords: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Method:
+    """`owner.name`, about to be called."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceValue:
+    """`start:stop:step`."""
+
+    start: Atom | None
+    stop: Atom | None
+    step: Atom | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RangeValue:
+    """`range(lo, hi, step)`; its bounds are evaluated."""
+
+    lo: Atom
+    hi: Atom
+    step: Atom
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZipValue:
+    """`zip(*items)`."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EnumerateValue:
+    """`enumerate(item, start)`."""
+
+    item: Value
+    start: Atom
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReversedValue:
+    """`reversed(item)`."""
+
+    item: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexSpace:
+    """`np.ndindex(shape)`."""
+
+    shape: tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conflict:
+    """A name that is bound to values of different kinds on different paths: refused when it is read."""
+
+    kinds: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unbound:
+    """A name that is not bound on this path, or a path that does not come back."""
+
+
+Value = (
+    Atom
+    | TupleValue
+    | Static
+    | Closure
+    | Partial
+    | Method
+    | SliceValue
+    | RangeValue
+    | ZipValue
+    | EnumerateValue
+    | ReversedValue
+    | IndexSpace
+    | Conflict
+    | Unbound
+)
+
+NONE = Static(None)
+UNBOUND = Unbound()
+
+
+def is_atom(value: Value) -> bool:
+    """A number or an array."""
+    return isinstance(value, Sym | Const | Undef)
+
+
+def is_scalar(value: Value) -> bool:
+    return isinstance(value, Sym | Const | Undef) and isinstance(value.type, Scalar)
+
+
+def is_array(value: Value) -> bool:
+    return isinstance(value, Sym | Undef) and isinstance(value.type, Array)
+
+
+def kind(value: Value) -> str:
+    """What the value is, in words of the user."""
+    match value:
+        case Sym() | Const() | Undef():
+            t = value.type
+            return f"a {t.ndim}-D array" if isinstance(t, Array) else "a number"
+        case TupleValue():
+            return f"a tuple of {len(value.items)}"
+        case Static(value=None):
+            return "None"
+        case Static():
+            return describe(value.value)
+        case Closure():
+            name = value.node.name if isinstance(value.node, ast.FunctionDef) else "<lambda>"
+            return f"the function '{name}'"
+        case Partial():
+            return "a partial function"
+        case Method():
+            return f"the method '{value.name}'"
+        case SliceValue():
+            return "a slice"
+        case RangeValue():
+            return "a range"
+        case Conflict():
+            return " or ".join(value.kinds)
+        case Unbound():
+            return "nothing"
+        case _:
+            return "an iterator"
+
+
+def describe(value: object) -> str:
+    """A Python object, in words."""
+    if isinstance(value, str):
+        return "a string"
+    name = getattr(value, "__name__", None)
+    if isinstance(value, list | dict | set | frozenset | bytes):
+        return f"a {type(value).__name__}"
+    return f"'{name}'" if isinstance(name, str) else f"an object of type {type(value).__name__}"
+
+
+def same_static(a: Value, b: Value) -> bool:
+    """Whether two values without atoms are the same compile-time thing."""
+    if a is b:
+        return True
+    match a, b:
+        case Static(), Static():
+            try:
+                same_type = type(a.value) is type(b.value)
+                return a.value is b.value or (
+                    same_type and isinstance(a.value, str) and a.value == b.value
+                )
+            except Exception:
+                return False
+        case TupleValue(), TupleValue():
+            return (
+                a.cls is b.cls
+                and len(a.items) == len(b.items)
+                and all(same_static(x, y) for x, y in zip(a.items, b.items, strict=True))
+            )
+        case Closure(), Closure():
+            return a.node is b.node and a.frame is b.frame and not a.defaults and not a.keyword_defaults
+        case _:
+            return False
+
+
+def joined_type(a: Type, b: Type) -> Type | None:
+    """The type of a symbol that is `a` on one path and `b` on another; None where kinds clash."""
+    match a, b:
+        case Scalar(), Scalar():
+            return BOOL if a == b == BOOL else UNKNOWN
+        case Array(), Array():
+            if a.ndim != b.ndim or (a.dtype != b.dtype and a.dtype.known and b.dtype.known):
+                return None
+            dtype = a.dtype if a.dtype.known else b.dtype
+            layout = a.layout if a.layout == b.layout else "?"
+            return Array(dtype, a.ndim, layout, a.readonly or b.readonly)
+        case _:
+            return None
+
+
+def carried_type(t: Type) -> Type:
+    """The type of a loop's param before typing: what is not known is left open."""
+    return Array(t.dtype, t.ndim, "?", t.readonly) if isinstance(t, Array) else UNKNOWN
+
+
+@dataclass(slots=True)
+class Flow:
+    """Atoms of two sources side by side, and the fresh symbols in which they meet."""
+
+    targets: list[Sym] = field(default_factory=list)
+    left: list[Atom] = field(default_factory=list)
+    right: list[Atom] = field(default_factory=list)
+
+    def meet(self, a: Atom, b: Atom, type: Type, name: str) -> Sym:
+        target = Sym(name, type)
+        self.targets.append(target)
+        self.left.append(a)
+        self.right.append(b)
+        return target
+
+
+def rebuild(template: Value, make: Iterator[Atom]) -> Value:
+    """The template with its atoms replaced, left to right."""
+    if isinstance(template, TupleValue):
+        return TupleValue(tuple(rebuild(item, make) for item in template.items), template.cls)
+    return next(make) if is_atom(template) else template
+
+
+def atoms(value: Value) -> Iterator[Atom]:
+    """The numbers and arrays in a value, left to right."""
+    if isinstance(value, TupleValue):
+        for item in value.items:
+            yield from atoms(item)
+    elif isinstance(value, Sym | Const | Undef):
+        yield value
+
+
+def fits(value: Value, template: Value) -> list[Atom] | None:
+    """The atoms of `value` if it has the template's structure, else None."""
+    if isinstance(template, Sym | Const | Undef):
+        if not isinstance(value, Sym | Const | Undef):
+            return None
+        if isinstance(value, Undef):
+            return [Undef(template.type)]
+        return None if joined_type(value.type, template.type) is None else [value]
+    if isinstance(template, TupleValue):
+        if not isinstance(value, TupleValue) or value.cls is not template.cls:
+            return None
+        if len(value.items) != len(template.items):
+            return None
+        found: list[Atom] = []
+        for v, t in zip(value.items, template.items, strict=True):
+            part = fits(v, t)
+            if part is None:
+                return None
+            found += part
+        return found
+    return [] if same_static(value, template) else None
+
+
+def has_atoms(value: Value) -> bool:
+    return next(atoms(value), None) is not None
+
+
+def spec_of(value: Value) -> Spec | None:
+    """The structure of a value; None where it cannot leave the program."""
+    match value:
+        case Sym() | Const() | Undef():
+            return Leaf(value.type)
+        case TupleValue():
+            items = tuple(spec_of(item) for item in value.items)
+            found = tuple(item for item in items if item is not None)
+            return TupleSpec(found, value.cls) if len(found) == len(items) else None
+        case Static(value=None):
+            return NoneSpec()
+        case _:
+            return None
+
+
+def static_spec(value: Value) -> Spec:
+    """As `spec_of`, with compile-time values as StaticSpec."""
+    if isinstance(value, TupleValue):
+        return TupleSpec(tuple(static_spec(item) for item in value.items), value.cls)
+    found = spec_of(value)
+    if found is not None:
+        return found
+    return StaticSpec(value.value if isinstance(value, Static) else value)

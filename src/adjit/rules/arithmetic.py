@@ -1,0 +1,85 @@
+"""Field operations, remainders, and the primitives that only derivative code uses."""
+
+from __future__ import annotations
+
+from adjit.ir.core import Atom
+from adjit.rules.base import Point, Rule, Slope, at
+
+_PAIRS = at((1.5, 0.7), (-2.25, 3.0), (1e-3, -40.0), (-7.0, -0.125))
+
+
+def _quotient(p: Point) -> Atom:
+    """The integer that `mod` and `fmod` took off: (x - out)/y is within rounding of it."""
+    return p.op("rint", p.div(p.sub(p.out, p[0]), p[1]))
+
+
+_DIVISION: tuple[Slope, Slope] = (
+    lambda p: p.div(1.0, p[1]),
+    lambda p: p.neg(p.div(p.out, p[1])),
+)
+
+RULES = (
+    Rule("add", 2, ("numpy.add",), symbol="+", slopes=(1.0, 1.0), samples=_PAIRS),
+    Rule("sub", 2, ("numpy.subtract",), symbol="-", slopes=(1.0, -1.0), samples=_PAIRS),
+    Rule("mul", 2, ("numpy.multiply",), symbol="*", slopes=(lambda p: p[1], lambda p: p[0]), samples=_PAIRS),
+    Rule(
+        "div",
+        2,
+        symbol="/",
+        slopes=_DIVISION,
+        samples=_PAIRS,
+        convention="at y = 0 slopes are IEEE: inf or nan",
+    ),
+    Rule(
+        "fdiv",  # IEEE division that never raises; what derivative code uses, under any error model
+        2,
+        ("numpy.divide", "numpy.true_divide"),
+        slopes=_DIVISION,
+        samples=_PAIRS,
+        convention="at y = 0 slopes are IEEE: inf or nan",
+    ),
+    Rule(
+        "mod",
+        2,
+        ("numpy.remainder", "numpy.mod"),
+        symbol="%",
+        slopes=(1.0, _quotient),
+        samples=at((5.5, 2.0), (-5.5, 2.0), (5.5, -2.0), (0.3, 0.7), (1e3, 0.3)),
+        convention="at a jump passes on the side of the value that the code returns",
+    ),
+    Rule(
+        "fmod",
+        2,
+        ("numpy.fmod",),
+        aliases=("math.fmod",),
+        slopes=(1.0, _quotient),
+        samples=at((5.5, 2.0), (-5.5, 2.0), (5.5, -2.0), (0.3, 0.7), (1e3, 0.3)),
+        convention="at a jump passes on the side of the value that the code returns",
+    ),
+    Rule("floordiv", 2, ("numpy.floor_divide",), symbol="//", samples=at((5.5, 2.0), (-5.5, 2.0))),
+    Rule("neg", 1, ("numpy.negative",), symbol="-", slopes=(-1.0,), samples=at(1.5, -2.0, 1e-6)),
+    Rule("pos", 1, ("numpy.positive",), symbol="+", slopes=(1.0,), samples=at(1.5, -2.0, 1e-6)),
+    Rule(
+        "square",
+        1,
+        ("numpy.square",),
+        slopes=(lambda p: p.mul(2.0, p[0]),),
+        samples=at(1.5, -2.0, 1e-3, 300.0),
+    ),
+    Rule(
+        "reciprocal",
+        1,
+        ("numpy.reciprocal",),
+        slopes=(lambda p: p.neg(p.mul(p.out, p.out)),),
+        samples=at(1.5, -2.0, 1e-3, 300.0),
+        convention="at 0 the slope is -inf",
+    ),
+    Rule(
+        "szmul",  # the strong-zero product: 0 wins over inf and nan, and keeps the dtype
+        2,
+        template="({0} * {1} if {0} != 0 else {0})",
+        slopes=(lambda p: p[1], lambda p: p[0]),
+        samples=_PAIRS,
+        convention="0 times any slope, inf and nan too, is 0",
+    ),
+)

@@ -1,0 +1,54 @@
+"""The documentation's table of supported operations: `python -m adjit.rules.table > docs/support.md`."""
+
+from __future__ import annotations
+
+from adjit.rules import GROUPS, Rule
+
+_HEAD = """\
+# Supported operations
+
+Generated from the rules by `python -m adjit.rules.table`; do not edit. Every spelling below is tested: that
+Numba compiles it on scalars, and that its first and second derivatives are right, in float64 and float32.
+
+*Derivative*: the operands, counted from the left, that carry one; the others are constants to
+differentiation. *Where it has no derivative*: what is passed on there. Everywhere a zero cotangent stays
+zero, however large the slope (0 times inf is 0).
+"""
+
+
+def markdown() -> str:
+    """The page, in Markdown."""
+    sections = [_section(title, rules) for title, rules in GROUPS.items()]
+    return "\n".join([_HEAD, *sections])
+
+
+def _section(title: str, rules: tuple[Rule, ...]) -> str:
+    rows = [_row(rule) for rule in rules]
+    head = "| operation | derivative | where it has no derivative |\n|---|---|---|"
+    return "\n".join([f"## {title}\n", head, *rows, ""])
+
+
+def _row(rule: Rule) -> str:
+    names = [_printed(rule)] if rule.symbol is not None else []
+    names += [name.replace("numpy.", "np.") for name in (*rule.spellings, *rule.aliases)]
+    spelled = ", ".join(f"`{name}`".replace("|", "\\|") for name in names)
+    if not names:
+        spelled = f"*{rule.op.replace('_', ' ')}* (internal)"
+    return f"| {spelled} | {_carriers(rule)} | {rule.convention.replace('|', chr(92) + '|')} |"
+
+
+def _printed(rule: Rule) -> str:
+    return rule.form().format(*"xyz"[: rule.arity])
+
+
+def _carriers(rule: Rule) -> str:
+    carriers = [k for k in range(rule.arity) if rule.slope(k) is not None]
+    if not carriers:
+        return "none"
+    if len(carriers) == rule.arity:
+        return "yes" if rule.arity == 1 else "all"
+    return ", ".join(str(k + 1) for k in carriers)
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

@@ -1,0 +1,163 @@
+"""What a plain function reads beside its arguments, and a key that says whether it is still the same.
+
+A compiled program has the captured scalars of its function built in, so they belong to its key: closure cells,
+globals, and attributes of modules other than the numerical ones, of the function and of every plain function
+that it reaches. Dispatchers freeze what they capture, as Numba does, and are keyed by identity.
+
+`Watch.key()` costs some tens of nanoseconds per captured name while nothing changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import lru_cache
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+_ABSENT = object()
+_STABLE = ("numpy", "math", "cmath", "numba", "adjit", "operator", "builtins")
+
+
+class Same:
+    """A key that is equal only for the same object, which it keeps alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object):
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+
+class Watch:
+    """The captured values of one function, and the key that stands for them."""
+
+    def __init__(self, f: Callable[..., Any]):
+        self._f = f
+        self._look()
+
+    def key(self) -> Hashable:
+        """A key of all captured values; the same object as long as nothing was rebound."""
+        cells, names, key = self._seen
+        for cell, value in cells:
+            if _content(cell) is not value:
+                return self._look()
+        for scope, name, value in names:
+            if scope.get(name, _ABSENT) is not value:
+                return self._look()
+        return key
+
+    def _look(self) -> Hashable:
+        walk = _Walk()
+        top = walk.function(self._f)
+        key = _Hashed((top, tuple(walk.parts)))
+        self._seen = tuple(walk.cells), tuple(walk.names), key
+        return key
+
+
+@lru_cache(maxsize=1024)
+def watch_of(f: Callable[..., Any]) -> Watch:
+    """The watch of a function, made once."""
+    return Watch(f)
+
+
+class _Hashed:
+    """A tuple whose hash is computed once."""
+
+    __slots__ = ("hash", "parts")
+
+    def __init__(self, parts: tuple[Hashable, ...]):
+        self.parts, self.hash = parts, hash(parts)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, _Hashed) and self.hash == other.hash and self.parts == other.parts)
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.cells: list[tuple[Any, object]] = []
+        self.names: list[tuple[dict[str, Any], str, object]] = []
+        self.parts: list[Hashable] = []
+        self._seen: set[int] = set()
+
+    def function(self, f: Any) -> Hashable:
+        """The key of a function; what it captures is appended to the lists."""
+        if isinstance(f, FunctionType):
+            self._plain(f)
+            defaults = tuple(self.value(v) for v in f.__defaults__ or ())
+            keywords = tuple((k, self.value(v)) for k, v in (f.__kwdefaults__ or {}).items())
+            return f.__code__, defaults, keywords
+        reach = getattr(f, "captured_functions", None)
+        if isinstance(f, Dispatcher) or reach is None:
+            return Same(f)
+        names, inner = reach()
+        if id(f) in self._seen:
+            return Same(f)
+        self._seen.add(id(f))
+        for name in names:
+            self.names.append((vars(f), name, vars(f)[name]))
+        return f.structure_key(), tuple(self.function(g) for g in inner if g is not None)
+
+    def value(self, v: Any) -> Hashable:
+        """The key of a captured value: numbers by value, functions by code, everything else by identity."""
+        if v is None or isinstance(v, bool | int | float | complex | str | bytes):
+            return type(v), repr(v)
+        if isinstance(v, np.generic):
+            return type(v), v.dtype, v.tobytes()
+        if isinstance(v, tuple):
+            return type(v), tuple(self.value(item) for item in v)
+        if isinstance(v, np.ndarray):
+            return Same(v), v.dtype, v.ndim, v.flags.num
+        return self.function(v) if callable(v) else Same(v)
+
+    def _plain(self, f: FunctionType) -> None:
+        if id(f) in self._seen:
+            return
+        self._seen.add(id(f))
+        for cell in f.__closure__ or ():
+            value = _content(cell)
+            self.cells.append((cell, value))
+            self.parts.append(_ABSENT if value is _ABSENT else self.value(value))
+        names = set(_names(f.__code__))
+        for name in sorted(names):
+            if name in f.__globals__:
+                self._global(f.__globals__, name, names)
+
+    def _global(self, scope: dict[str, Any], name: str, names: set[str]) -> None:
+        value = scope[name]
+        self.names.append((scope, name, value))
+        if not isinstance(value, ModuleType):
+            self.parts.append((name, self.value(value)))
+            return
+        self.parts.append((name, Same(value)))
+        if value.__name__.partition(".")[0] in _STABLE:
+            return
+        inner = vars(value)
+        for attribute in sorted(names & inner.keys()):
+            self.names.append((inner, attribute, inner[attribute]))
+            self.parts.append((name, attribute, self.value(inner[attribute])))
+
+
+def _content(cell: Any) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _ABSENT
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Names of globals and attributes in a code object and in the functions inside it."""
+    yield from code.co_names
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _names(const)

@@ -1,0 +1,81 @@
+"""The names of a generated module's prelude as plain Python, to run it without Numba.
+
+Integers are Python's and never wrap; floats follow IEEE as they do in compiled code (no ZeroDivisionError from
+`fdiv`, no ValueError from `math.sqrt(-1.0)`).
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def _njit(function: Callable[..., Any] | None = None, **_: object) -> Any:
+    """The decorator that compiles nothing."""
+    return function if function is not None else lambda f: f
+
+
+def _fdiv(a: Any, b: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.divide(a, b)
+
+
+class _Types(types.SimpleNamespace):
+    boolean = np.bool_
+
+    @staticmethod
+    def Array(*_: object, **__: object) -> None:
+        """An array type; nothing needs it."""
+
+
+class _List(list[Any]):
+    @classmethod
+    def empty_list(cls, _: object) -> _List:
+        """An empty list of references."""
+        return cls()
+
+
+class _Math:
+    """`math` that returns NaN or inf where Python raises."""
+
+    def __getattr__(self, name: str) -> Any:
+        exact = getattr(math, name)
+        if not callable(exact):
+            return exact
+        other = getattr(np, {"pow": "power", "acos": "arccos", "asin": "arcsin"}.get(name, name), None)
+
+        def quiet(*args: Any) -> Any:
+            try:
+                return exact(*args)
+            except (ValueError, OverflowError):
+                with np.errstate(all="ignore"):
+                    return math.nan if other is None else other(*args)
+
+        return quiet
+
+
+def adapt(namespace: dict[str, Any]) -> None:
+    """Put helpers that need no Numba in place of the module's own, after it was executed."""
+    if "fdiv" in namespace:
+        namespace["fdiv"] = _fdiv
+
+
+def plain_namespace() -> dict[str, Any]:
+    """Fresh globals for the text of a module."""
+    scalars = {f"{kind}{bits}": int for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+    space: dict[str, Any] = {
+        **scalars,
+        "float32": np.float32,
+        "float64": np.float64,
+        "complex64": np.complex64,
+        "complex128": np.complex128,
+        "math": _Math(),
+        "njit": _njit,
+        "types": _Types(),
+        "List": _List,
+    }
+    return space

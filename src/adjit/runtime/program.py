@@ -1,0 +1,263 @@
+"""From a request to a compiled program: lower, type, transform, generate, load; kept in memory and on disk.
+
+The calling conventions are flat: leaves of the arguments in order, captured arrays, then shadows or tangents, then
+seeds. What comes back is a flat tuple: leaves of the result, then adjoints or tangents (or, in split mode, what the
+pullback needs).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adjit.analysis.alias import Alias
+from adjit.codegen.module import Glue, Module, Step, Unit, render
+from adjit.errors import ArgumentError, UnsupportedError
+from adjit.ir.core import Function, Store, Sym
+from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
+from adjit.ir.types import Array
+from adjit.ir.verify import verify
+from adjit.ir.visit import walk
+from adjit.runtime import cache
+from adjit.runtime.compile import load, load_stored, stored_text
+from adjit.runtime.primal import Primal, captures_of, fingerprint, primal_of
+from adjit.transform.clean import clean
+from adjit.transform.forward import forward
+from adjit.transform.pure import pure
+from adjit.transform.reverse import Reversed, Wish, reverse
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be compiled. One spec per parameter of f; `active` has one flag per leaf.
+
+    kind: "joint" (forward and reverse in one call), "split" (forward, and a pullback), "forward" (tangents), "primal".
+    width: cotangents or tangents carried at once. aux: the result is (out, aux), and only out is seeded.
+    final: (joint) the shadows of written arrays hold cotangents of their final values when they come in.
+    """
+
+    f: Any
+    specs: tuple[Spec, ...]
+    kind: str
+    active: tuple[bool, ...]
+    width: int = 1
+    pure: bool = False
+    aux: bool = False
+    final: bool = True
+    boundscheck: bool = False
+    deterministic: bool | None = None
+    memory: int | None = None
+    debug_nans: bool = False
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program that is ready to be called (see the module for the conventions)."""
+
+    call: Callable[..., Any]
+    pullback: Callable[..., Any] | None
+    captures: tuple[Any, ...]
+    out: Spec
+    written: tuple[bool, ...]
+    n_results: int
+    text: Callable[[], str]
+    records: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The generated module."""
+        return self.text()
+
+
+def build(request: Request) -> Compiled:
+    """The compiled program of a request, from the cache where it is known."""
+    key = _key(request)
+    hit = None if key is None else cache.lookup(key)
+    if hit is not None:
+        name, meta = hit
+        namespace = load_stored(name)
+        if namespace is not None:
+            captures = captures_of(request.f, request.specs, meta["captures"])
+            return _compiled(namespace, meta, captures, lambda: stored_text(name) or "")
+    primal = primal_of(request.f, request.specs)
+    if request.pure:
+        primal = replace(primal, **pure(primal.function, primal.out))
+    module, meta = _module(request, primal)
+    meta["captures"] = len(primal.captures)
+    text = render(module)
+    plain = os.environ.get("ADJIT_UNCOMPILED") == "1"
+    if key is not None and not plain:
+        try:
+            cache.store(key, text, meta)
+        except Exception:  # a result type that does not pickle: the program stays in memory
+            pass
+    return _compiled(load(text, compiled=not plain), meta, primal.captures, lambda: text)
+
+
+def _key(request: Request) -> str | None:
+    if os.environ.get("ADJIT_UNCOMPILED") == "1":
+        return None
+    print_ = fingerprint(request.f, request.specs)
+    if print_ is None:
+        return None
+    return cache.program_key(print_, replace(request, f=None, specs=()))
+
+
+def _compiled(
+    namespace: dict[str, Any], meta: dict[str, Any], captures: tuple[Any, ...], text: Callable[[], str]
+) -> Compiled:
+    return Compiled(
+        namespace[meta["call"]],
+        None if meta["pullback"] is None else namespace[meta["pullback"]],
+        captures,
+        meta["out"],
+        meta["written"],
+        meta["n_results"],
+        text,
+        meta["records"],
+    )
+
+
+# modules
+
+
+def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
+    function = primal.function
+    n_leaves = len(request.active)
+    params = function.params[:n_leaves]
+    written = written_params(function)
+    meta: dict[str, Any] = {
+        "out": primal.out,
+        "written": tuple(p in written for p in params),
+        "n_results": len(function.results),
+        "records": (),
+        "pullback": None,
+    }
+    for p in function.params[n_leaves:]:
+        if p in written:
+            raise UnsupportedError(
+                f"{function.name}() writes the captured array `{p.name}`",
+                "pass the array as an argument",
+                function.span,
+            )
+    active = tuple(p for p, on in zip(params, request.active, strict=True) if on)
+    for p in active:
+        if not p.type.differentiable:
+            raise ArgumentError(f"`{p.name}` of type {p.type} carries no derivative")
+    build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
+    return build_kind(request, primal, active, meta)
+
+
+def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = False) -> Unit:
+    if os.environ.get("ADJIT_VERIFY") == "1":
+        verify(function)
+    return Unit(
+        function,
+        "numpy" if adjoint else primal.error_model,
+        primal.fastmath,
+        request.boundscheck or None,
+    )
+
+
+def _primal(request: Request, primal: Primal, _: object, meta: dict[str, Any]) -> tuple[Module, dict[str, Any]]:
+    function = clean(primal.function, keep_raising=True)
+    meta["call"] = function.name
+    return Module((_unit(request, primal, function),), (), _doc(primal, "the primal")), meta
+
+
+def _forward(
+    request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
+) -> tuple[Module, dict[str, Any]]:
+    function = forward(primal.function, active, request.width).function
+    meta["call"] = function.name
+    return Module((_unit(request, primal, function),), (), _doc(primal, "value and tangents")), meta
+
+
+def _seeded(request: Request, primal: Primal) -> tuple[int, ...]:
+    """Indices of the results that receive a cotangent."""
+    out = primal.out
+    seeded = out.items[0] if request.aux and isinstance(out, TupleSpec) else out
+    count = sum(1 for _ in leaves(seeded))
+    results = primal.function.results[:count]
+    return tuple(k for k, a in enumerate(results) if a.type.differentiable)
+
+
+def _joint(
+    request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
+) -> tuple[Module, dict[str, Any]]:
+    wish = Wish(active, _seeded(request, primal), final=request.final, watch=request.debug_nans)
+    rev = reverse(primal.function, wish)
+    units = (_unit(request, primal, rev.forward), _unit(request, primal, rev.backward, True))
+    names = _Names()
+    arguments = tuple(names(p) for p in primal.function.params)
+    results = tuple(f"result_{k}" for k in range(len(primal.function.results)))
+    saved = tuple(names(s) for s in rev.saved)
+    steps = [Step((*results, *saved), rev.forward.name, arguments)]
+    arrays = [p for p in active if isinstance(p.type, Array)]
+    scalars = [p for p in active if not isinstance(p.type, Array)]
+    shadows: list[str] = []
+    seeds: list[str] = []
+    adjoints: list[str] = []
+    of_array = [[f"d{names(p)}_{w}" if request.width > 1 else f"d{names(p)}" for w in range(request.width)] for p in arrays]
+    of_seed = [[f"{names(s)}_{w}" for w in range(request.width)] for s in rev.seeds]
+    for w in range(request.width):
+        targets = tuple(f"d{names(p)}_{w}" for p in scalars)
+        given = (
+            *(names(p) for p in rev.kept),
+            *saved,
+            *(group[w] for group in of_array),
+            *(group[w] for group in of_seed),
+        )
+        steps.append(Step(targets, rev.backward.name, given))
+        adjoints += targets
+    if request.width > 1:
+        adjoints = [f"d{names(p)}_{w}" for p in scalars for w in range(request.width)]
+    shadows = [n for group in of_array for n in group]
+    seeds = [n for group in of_seed for n in group]
+    glue = Glue(
+        f"{primal.function.name}_joint",
+        (*arguments, *shadows, *seeds),
+        tuple(steps),
+        (*results, *adjoints),
+    )
+    meta.update(call=glue.name, records=rev.records)
+    return Module(units, (glue,), _doc(primal, "value and gradient")), meta
+
+
+def _split(
+    request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
+) -> tuple[Module, dict[str, Any]]:
+    rev = reverse(primal.function, Wish(active, _seeded(request, primal), split=True, watch=request.debug_nans))
+    units = (_unit(request, primal, rev.forward), _unit(request, primal, rev.backward, True))
+    meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records)
+    return Module(units, (), _doc(primal, "value, and pullback")), meta
+
+
+class _Names:
+    """Unique names for the glue function's variables."""
+
+    def __init__(self) -> None:
+        self._names: dict[Sym, str] = {}
+
+    def __call__(self, s: Sym) -> str:
+        return self._names.setdefault(s, f"{s.name}_{len(self._names)}")
+
+
+def _doc(primal: Primal, what: str) -> str:
+    span = primal.function.span
+    return f"{primal.function.name}: {what}. Source: {span.file}:{span.line}"
+
+
+def written_params(function: Function) -> set[Sym]:
+    """Array parameters that the function may write."""
+    alias = Alias(function)
+    found: set[Sym] = set()
+    for stmt in walk(function.body):
+        if isinstance(stmt, Store):
+            found |= alias.roots(stmt.array)
+    return found & set(function.params)
+
+
+__all__ = ["Compiled", "Leaf", "NoneSpec", "Request", "Reversed", "build"]

@@ -1,0 +1,94 @@
+"""Binding the arguments of a call to the parameters of a function, without `inspect` on the way of a call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from adjit.errors import ArgumentError, UnsupportedError
+from adjit.ir.core import Span
+
+
+class Signature:
+    """The parameters of one function, with values that a `functools.partial` binds ahead.
+
+    `names` are all parameters, in order; `*args` is one parameter whose value is a tuple.
+    """
+
+    def __init__(
+        self,
+        py_func: Callable[..., Any],
+        prefix: tuple[Any, ...] = (),
+        keywords: Mapping[str, Any] | None = None,
+    ):
+        self.py_func, self.prefix, self.keywords = py_func, prefix, dict(keywords or {})
+        parameters = _parameters(py_func)
+        self.function = getattr(py_func, "__name__", repr(py_func))
+        self.names = tuple(p.name for p in parameters)
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self.positional = len(positional)
+        self.variadic = next((k for k, p in enumerate(parameters) if p.kind is p.VAR_POSITIONAL), None)
+        self._defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        self._by_name = {
+            p.name: k for k, p in enumerate(parameters) if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        }
+        self._plain = not prefix and not self.keywords and self.positional == len(parameters)
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """One value per parameter, defaults filled in. Raises TypeError as the plain call would."""
+        if self._plain and not kwargs and len(args) == self.positional:
+            return args
+        return self._bind(self.prefix + args, {**self.keywords, **kwargs})
+
+    def parameter(self, position: int) -> tuple[int, int | None]:
+        """The parameter that takes the call's positional argument; the item of it for `*args`."""
+        at = position + len(self.prefix)
+        if at < self.positional:
+            return at, None
+        if self.variadic is None:
+            raise ArgumentError(f"{self.function}() has no positional argument {position}", self.known())
+        return self.variadic, at - self.positional
+
+    def known(self) -> str:
+        """The parameters, as a remedy names them."""
+        return f"its parameters are: {', '.join(self.names)}" if self.names else "it has no parameters"
+
+    def _bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        values: dict[int, Any] = dict(enumerate(args[: self.positional]))
+        if self.variadic is not None:
+            values[self.variadic] = tuple(args[self.positional :])
+        elif len(args) > self.positional:
+            raise TypeError(f"{self.function}() takes {self.positional} positional arguments but {len(args)} were given")
+        for name, value in kwargs.items():
+            k = self._by_name.get(name)
+            if k is None:
+                raise TypeError(f"{self.function}() got an unexpected keyword argument '{name}'")
+            if k in values:
+                raise TypeError(f"{self.function}() got multiple values for argument '{name}'")
+            values[k] = value
+        return tuple(values[k] if k in values else self._default(name) for k, name in enumerate(self.names))
+
+    def _default(self, name: str) -> Any:
+        if name not in self._defaults:
+            raise TypeError(f"{self.function}() missing a required argument: '{name}'")
+        return self._defaults[name]
+
+
+def place(py_func: Any) -> Span | None:
+    """The line where a function is defined."""
+    code = getattr(py_func, "__code__", None)
+    return Span(code.co_filename, code.co_firstlineno) if code is not None else None
+
+
+def _parameters(py_func: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        parameters = list(inspect.signature(py_func, follow_wrapped=False).parameters.values())
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{getattr(py_func, '__name__', py_func)!s} has no Python source", "wrap it: lambda x: f(x)"
+        ) from None
+    for p in parameters:
+        if p.kind is p.VAR_KEYWORD:
+            raise UnsupportedError(f"'**{p.name}' cannot be differentiated", "name the keywords", place(py_func))
+    return parameters

@@ -1,0 +1,127 @@
+"""`generate(seed)`: a whole random program with its arguments, tried until it is a fair test."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adjit.testing.programs.nodes import Argument, Function, Line, Program
+from adjit.testing.programs.nodes import Expression as E
+from adjit.testing.programs.probe import Rejected, validate
+from adjit.testing.programs.scope import Callee, Dice, Scope
+from adjit.testing.programs.statements import WEIGHTS, Statements
+
+LAYOUTS = ("C", "C", "F", "A")
+
+
+def generate(seed: int, attempts: int = 200) -> Program:
+    """The random program number `seed`; the same seed gives the same program.
+
+    Raises:
+        Rejected: if no attempt gave a fair test (does not happen in practice).
+    """
+    for attempt in range(attempts):
+        program = _attempt(seed, attempt)
+        try:
+            validate(program)
+        except Rejected:
+            continue
+        return program
+    raise Rejected(f"seed {seed}: {attempts} attempts, none fair")
+
+
+def _attempt(seed: int, attempt: int) -> Program:
+    dice = Dice((seed, attempt))
+    # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely has.
+    dropped = [k for k in WEIGHTS if k not in ("store", "scalar", "for") and dice.chance(0.3)]
+    weights = {k: w * dice.pick([0.5, 1.0, 2.0]) for k, w in WEIGHTS.items() if k not in dropped}
+    callees: list[Callee] = []
+    functions: list[Function] = []
+    for number in range(dice.pick([0, 0, 1, 2])):
+        callee, function = _callee(dice, weights, f"h{number}", callees)
+        callees.append(callee)
+        functions.append(function)
+    arguments = _arguments(dice)
+    functions.append(_main(dice, weights, callees, arguments))
+    return Program(tuple(functions), arguments, seed, "uses " + ", ".join(sorted(weights)))
+
+
+def _callee(
+    dice: Dice, weights: dict[str, float], name: str, callees: list[Callee]
+) -> tuple[Callee, Function]:
+    kinds = tuple(
+        dice.pick(["vector", "vector", "float", "int", "matrix", "ints"]) for _ in range(dice.number(1, 3))
+    )
+    returns = dice.pick(["float", "float", "pair", "none"])
+    scope = Scope(callees=list(callees), returns=returns)
+    params = []
+    for kind in kinds:
+        param = f"{kind[0]}_{len(params)}"
+        params.append(param)
+        _names_of(scope, kind).append(param)
+    writer = Statements(dice, weights, budget=10)
+    body = writer.body(scope, 1, dice.number(1, 3))
+    if returns != "none":
+        body += (writer.result(scope),)
+    return Callee(name, kinds, returns), Function(name, tuple(params), body)
+
+
+def _names_of(scope: Scope, kind: str) -> list[str]:
+    groups = {"vector": scope.vectors, "matrix": scope.matrices, "ints": scope.indices, "float": scope.floats}
+    return groups.get(kind, scope.ints)
+
+
+def _arguments(dice: Dice) -> tuple[Argument, ...]:
+    rng = dice.rng
+    size = dice.number(1, 6)
+    out: list[Argument] = []
+    for k in range(dice.number(1, 3)):
+        length = size if dice.chance(0.7) else dice.number(1, 7)
+        out.append(Argument("abc"[k], rng.uniform(-1.5, 1.5, length), dice.pick(["C", "C", "A"])))
+    if dice.chance(0.4):
+        shape = (dice.number(1, 4), dice.number(1, 4))
+        out.append(Argument("M", rng.uniform(-1.5, 1.5, shape), dice.pick(LAYOUTS)))
+    for k in range(dice.number(0, 2)):
+        out.append(Argument("xy"[k], float(rng.uniform(-1.5, 1.5))))
+    for k in range(dice.number(0, 2)):
+        out.append(Argument(["p", "r"][k], rng.integers(-3, 8, dice.number(1, 6)), dice.pick(["C", "A"])))
+    for k in range(dice.number(0, 2)):
+        out.append(Argument("nl"[k], dice.number(0, 6)))
+    if dice.chance(0.2):
+        out.append(Argument("flag", bool(dice.chance(0.5))))
+    return tuple(out)
+
+
+def _main(
+    dice: Dice, weights: dict[str, float], callees: list[Callee], arguments: tuple[Argument, ...]
+) -> Function:
+    scope = Scope(callees=list(callees))
+    for argument in arguments:
+        value = argument.value
+        if isinstance(value, bool):
+            scope.flags.append(argument.name)
+        elif isinstance(value, np.ndarray):
+            group = (
+                scope.indices
+                if value.dtype.kind == "i"
+                else scope.vectors
+                if value.ndim == 1
+                else scope.matrices
+            )
+            group.append(argument.name)
+        else:
+            (scope.floats if isinstance(value, float) else scope.ints).append(argument.name)
+    writer = Statements(dice, weights, budget=dice.number(6, 24))
+    body = writer.body(scope, 0, dice.number(2, 7))
+    return Function("f", tuple(a.name for a in arguments), (*body, _total(dice, writer, scope)))
+
+
+def _total(dice: Dice, writer: Statements, scope: Scope) -> Line:
+    parts = [writer.write.number(scope, 2)]
+    for name in scope.floats[-2:]:
+        parts.append(E("{0}", (E(name),)))
+    for name in scope.vectors[:2] + scope.vectors[-1:]:
+        parts.append(E(dice.pick(["{0}[0]", "{0}[-1]", "0.5 * {0}[len({0}) // 2]"]), (E(name),)))
+    for name, arity in scope.local_functions:  # Numba refuses a closure that is never called
+        parts.append(E(f"{name}({', '.join(['0.3'] * arity)})"))
+    text = " + ".join("{%d}" % k for k in range(len(parts)))  # noqa: UP031
+    return Line(E("return " + text, tuple(parts)))

@@ -1,0 +1,96 @@
+"""The names that a random program may use at a point, by kind, and fresh names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+@dataclass
+class Callee:
+    """An earlier function of the module: what it takes ("vector", "matrix", "float", "int", "ints") and returns
+    ("float", "pair" or "none")."""
+
+    name: str
+    params: tuple[str, ...]
+    returns: str
+
+
+@dataclass
+class Scope:
+    """Names in scope. Arrays are never empty. `counters` are loop variables; `over` says over which array's length
+    a counter runs, so that it may index without wrapping."""
+
+    floats: list[str] = field(default_factory=list)
+    ints: list[str] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    vectors: list[str] = field(default_factory=list)
+    matrices: list[str] = field(default_factory=list)
+    indices: list[str] = field(default_factory=list)
+    fixed: set[str] = field(default_factory=set)
+    over: dict[str, str] = field(default_factory=dict)
+    local_functions: list[tuple[str, int]] = field(default_factory=list)
+    callees: list[Callee] = field(default_factory=list)
+    loops: int = 0
+    returns: str = "float"
+    nested: bool = False
+
+    def inner(self) -> Scope:
+        """A copy for a block: what is defined in it is not known after it."""
+        return replace(
+            self,
+            floats=list(self.floats),
+            ints=list(self.ints),
+            vectors=list(self.vectors),
+            matrices=list(self.matrices),
+            indices=list(self.indices),
+            fixed=set(self.fixed),
+            over=dict(self.over),
+            local_functions=list(self.local_functions),
+        )
+
+    def assignable(self, names: list[str]) -> list[str]:
+        """Those of `names` that may be rebound (captured names may not: closures see the last value)."""
+        return [name for name in names if name not in self.fixed]
+
+
+class Names:
+    """Fresh names for one function, with a letter for the kind."""
+
+    def __init__(self) -> None:
+        self._count: dict[str, int] = {}
+
+    def new(self, letter: str) -> str:
+        """`letter` with the next number."""
+        self._count[letter] = self._count.get(letter, -1) + 1
+        return f"{letter}{self._count[letter]}"
+
+
+class Dice:
+    """A seeded source of choices."""
+
+    def __init__(self, seed: tuple[int, ...]):
+        self.rng = np.random.default_rng(seed)
+
+    def chance(self, p: float) -> bool:
+        """True with probability p."""
+        return bool(self.rng.random() < p)
+
+    def pick(self, items: Sequence[T]) -> T:
+        """One of the items."""
+        return items[int(self.rng.integers(len(items)))]
+
+    def number(self, low: int, high: int) -> int:
+        """An integer in [low, high]."""
+        return int(self.rng.integers(low, high + 1))
+
+    def weighted(self, weights: dict[str, float]) -> str:
+        """A key, with probability in proportion to its weight."""
+        names = list(weights)
+        p = np.array([weights[name] for name in names])
+        return names[int(self.rng.choice(len(names), p=p / p.sum()))]

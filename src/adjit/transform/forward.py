@@ -1,0 +1,280 @@
+"""Forward mode: every varied value gets tangents beside it, every varied array moves along with shadows.
+
+    t = op(x, y)      ->  t = op(x, y); t_dot = szmul(x_dot, slope_x) + szmul(y_dot, slope_y)
+    t = load a[i]     ->  t = load a[i]; t_dot = load a_dot[i]
+    store a[i] = v    ->  store a[i] = v; store a_dot[i] = v_dot      (0 where v is not varied)
+    loops, branches   ->  tangents are carried and yielded beside the values
+
+`width` tangents are carried at once. The primal's statements stay as they are, so its value keeps its bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from adjit.analysis.activity import Activity
+from adjit.analysis.alias import Alias
+from adjit.errors import UnsupportedError
+from adjit.ir.builder import Builder, const_of
+from adjit.ir.core import (
+    Alloc,
+    Atom,
+    Block,
+    Custom,
+    Ensure,
+    Function,
+    If,
+    Let,
+    Load,
+    Loop,
+    RefAppend,
+    RefGet,
+    RefNew,
+    Stmt,
+    Store,
+    Sym,
+    Undef,
+    View,
+)
+from adjit.ir.types import Array, RefList, Scalar
+from adjit.rules import get as rule_of
+from adjit.rules.base import Point
+from adjit.transform.clean import clean
+from adjit.transform.prepare import forward_views
+from adjit.transform.slopes import carries, scaled
+
+Tangents = tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """function: parameters, then `width` tangents per active parameter -> results, then tangents per
+    differentiable result. `tangent_params` lists the tangents in order."""
+
+    function: Function
+    tangent_params: tuple[Sym, ...]
+    n_results: int
+
+
+class _Forward:
+    def __init__(self, function: Function, inputs: tuple[Sym, ...], width: int):
+        self.function, self.width = function, width
+        self.alias = Alias(function)
+        self.activity = Activity(function, self.alias, inputs, None, carries)
+        self.tangents: dict[Sym, Tangents] = {}
+        self.b = Builder(simplify=True)
+
+    def varied(self, a: Atom) -> bool:
+        if isinstance(a, Sym) and isinstance(a.type, RefList):
+            return a.type.differentiable
+        return self.activity.active(a)
+
+    def fresh(self, s: Sym) -> tuple[Sym, ...]:
+        return tuple(Sym(f"{s.name}_dot", s.type) for _ in range(self.width))
+
+    def define(self, s: Sym) -> tuple[Sym, ...]:
+        new = self.fresh(s)
+        self.tangents[s] = new
+        return new
+
+    def tangent(self, a: Atom, like: Sym | None = None) -> Tangents:
+        """The tangents of an atom; zeros where it is not varied."""
+        if isinstance(a, Sym) and a in self.tangents:
+            return self.tangents[a]
+        if isinstance(a.type, Array):
+            return self._array_zero(a, like)
+        if isinstance(a, Undef):
+            return (a,) * self.width
+        return (const_of(0.0, a.type),) * self.width
+
+    def _array_zero(self, a: Atom, like: Sym | None) -> Tangents:
+        if isinstance(a, Undef):
+            return (a,) * self.width
+        assert isinstance(a, Sym)
+        made = self.define(a)
+        for t in made:
+            self._zeros(t, a)
+        return made
+
+    def _zeros(self, t: Sym, like: Sym) -> None:
+        assert isinstance(like.type, Array)
+        shape = tuple(self.b.dim(like, k) for k in range(like.type.ndim))
+        self.b.append(Alloc(t, shape, const_of(0.0, like.type.dtype), None, self.b.span))
+
+    # statements
+
+    def block(self, block: Block) -> Block:
+        with self.b.collect() as out:
+            for stmt in block:
+                self.b.span = stmt.span
+                self.stmt(stmt)
+        return tuple(out)
+
+    def stmt(self, stmt: Stmt) -> None:
+        match stmt:
+            case Let():
+                self.b.append(stmt)
+                if self.varied(stmt.target):
+                    self.tangents[stmt.target] = self._push(stmt)
+            case Load():
+                self.b.append(stmt)
+                if self.varied(stmt.target):
+                    sources = self.tangent(stmt.array)
+                    for t, a in zip(self.define(stmt.target), sources, strict=True):
+                        assert isinstance(a, Sym)
+                        self.b.append(Load(t, a, stmt.index, stmt.span))
+            case Store():
+                self._store(stmt)
+            case View():
+                self.b.append(stmt)
+                if self.varied(stmt.target):
+                    sources = self.tangent(stmt.array)
+                    for t, a in zip(self.define(stmt.target), sources, strict=True):
+                        assert isinstance(a, Sym)
+                        self.b.append(View(t, a, stmt.index, stmt.transpose, stmt.span))
+            case Alloc():
+                self.b.append(stmt)
+                if self.varied(stmt.target):
+                    self._alloc(stmt)
+            case Ensure():
+                self.b.append(stmt)
+                if self.varied(stmt.target):
+                    sources = self.tangent(stmt.array)
+                    for t, a in zip(self.define(stmt.target), sources, strict=True):
+                        assert isinstance(a, Sym)
+                        self.b.append(Ensure(t, a, stmt.need, stmt.span))
+            case RefNew():
+                self.b.append(stmt)
+                if self.varied(stmt.target):
+                    for t in self.define(stmt.target):
+                        self.b.append(RefNew(t, stmt.span))
+            case RefAppend():
+                self.b.append(stmt)
+                if self.varied(stmt.references):
+                    pairs = zip(self.tangent(stmt.references), self.tangent(stmt.array), strict=True)
+                    for r, a in pairs:
+                        assert isinstance(r, Sym) and isinstance(a, Sym)
+                        self.b.append(RefAppend(r, a, stmt.span))
+            case RefGet():
+                self.b.append(stmt)
+                if self.varied(stmt.target):
+                    sources = self.tangent(stmt.references)
+                    for t, r in zip(self.define(stmt.target), sources, strict=True):
+                        assert isinstance(r, Sym)
+                        self.b.append(RefGet(t, r, stmt.position, stmt.span))
+            case Loop():
+                self._loop(stmt)
+            case If():
+                self._if(stmt)
+            case Custom():
+                self._custom(stmt)
+            case _:
+                self.b.append(stmt)
+
+    def _push(self, stmt: Let) -> Tangents:
+        rule = rule_of(stmt.op)
+        assert isinstance(stmt.target.type, Scalar)
+        type_ = stmt.target.type
+        point = Point(lambda: self.b, lambda k: stmt.args[k], lambda: stmt.target, type_)
+        totals: list[Atom | None] = [None] * self.width
+        for k, a in enumerate(stmt.args):
+            slope = rule.slope(k)
+            if slope is None or not self.varied(a):
+                continue
+            s = slope(point) if callable(slope) else slope
+            if s is None:
+                continue
+            for w, t in enumerate(self.tangent(a)):
+                term = scaled(self.b, self.b.cast(t, type_), s)
+                old = totals[w]
+                name = f"{stmt.target.name}_dot"
+                totals[w] = term if old is None else self.b.op("add", old, term, hint=name)
+        return tuple(const_of(0.0, type_) if t is None else t for t in totals)
+
+    def _store(self, stmt: Store) -> None:
+        if self.varied(stmt.array):
+            assert isinstance(stmt.array.type, Array)
+            for a, v in zip(self.tangent(stmt.array), self._value(stmt), strict=True):
+                assert isinstance(a, Sym)
+                self.b.append(Store(a, stmt.index, v, stmt.span))
+        self.b.append(stmt)
+
+    def _value(self, stmt: Store) -> Tangents:
+        assert isinstance(stmt.array.type, Array)
+        if self.varied(stmt.value):
+            return self.tangent(stmt.value)
+        return (const_of(0.0, stmt.array.type.dtype),) * self.width
+
+    def _alloc(self, stmt: Alloc) -> None:
+        assert isinstance(stmt.target.type, Array)
+        dtype = stmt.target.type.dtype
+        fills: Tangents = (const_of(0.0, dtype),) * self.width
+        if stmt.fill is not None and self.varied(stmt.fill):
+            fills = self.tangent(stmt.fill)
+        for t, fill in zip(self.define(stmt.target), fills, strict=True):
+            self.b.append(Alloc(t, stmt.shape, fill, stmt.like, stmt.span))
+
+    def _loop(self, stmt: Loop) -> None:
+        moved = [j for j, p in enumerate(stmt.params) if self.varied(p)]
+        inits = tuple(t for j in moved for t in self.tangent(stmt.inits[j], stmt.params[j]))
+        params = tuple(t for j in moved for t in self.define(stmt.params[j]))
+        with self.b.collect() as tail:
+            body = self.block(stmt.body)
+            nexts = tuple(t for j in moved for t in self.tangent(stmt.nexts[j], stmt.params[j]))
+        results = tuple(t for j in moved for t in self.define(stmt.results[j]))
+        self.b.append(
+            replace(
+                stmt,
+                params=(*stmt.params, *params),
+                inits=(*stmt.inits, *inits),
+                body=(*body, *tail),
+                nexts=(*stmt.nexts, *nexts),
+                results=(*stmt.results, *results),
+            )
+        )
+
+    def _if(self, stmt: If) -> None:
+        moved = [j for j, r in enumerate(stmt.results) if self.varied(r)]
+        parts: list[tuple[Block, Tangents]] = []
+        for block, values in ((stmt.then, stmt.then_values), (stmt.els, stmt.else_values)):
+            with self.b.collect() as tail:
+                body = self.block(block)
+                ends = tuple(t for j in moved for t in self.tangent(values[j], stmt.results[j]))
+            parts.append(((*body, *tail), ends))
+        results = tuple(t for j in moved for t in self.define(stmt.results[j]))
+        self.b.append(
+            replace(
+                stmt,
+                then=parts[0][0],
+                els=parts[1][0],
+                then_values=(*stmt.then_values, *parts[0][1]),
+                else_values=(*stmt.else_values, *parts[1][1]),
+                results=(*stmt.results, *results),
+            )
+        )
+
+    def _custom(self, stmt: Custom) -> None:
+        raise UnsupportedError("this custom rule has no forward form", "give one with defjvp", stmt.span)
+
+
+def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1) -> Pushed:
+    """Build the tangent function of a typed primal. `inputs` are active parameters of `function`."""
+    function = clean(forward_views(function), keep_raising=True)
+    f = _Forward(function, inputs, width)
+    tangent_params = tuple(t for p in inputs for t in f.define(p))
+    with f.b.collect() as prologue:
+        for p in function.params:
+            if isinstance(p.type, Array) and p not in inputs and f.varied(p):
+                f.tangent(p)
+    body = f.block(function.body)
+    with f.b.collect() as tail:
+        tangents = tuple(t for a in function.results if a.type.differentiable for t in f.tangent(a))
+    new = Function(
+        f"{function.name}_forward",
+        (*function.params, *tangent_params),
+        (*prologue, *body, *tail),
+        (*function.results, *tangents),
+        function.doc,
+        function.span,
+    )
+    return Pushed(clean(new, keep_raising=True), tangent_params, len(function.results))

@@ -1,0 +1,322 @@
+"""Reverse mode: a typed primal becomes an augmented forward function and a reverse function.
+
+The two are planned together. The reverse sweep is built for a set of decisions (what is recorded, what is rolled
+back); what it could not find is added to the decisions, and it is built again until nothing is missing. Decisions
+only grow, so this ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from adjit.analysis.activity import Activity
+from adjit.analysis.alias import Affine, Alias
+from adjit.analysis.dependence import may_overwrite_later
+from adjit.analysis.ranges import lower_bounds
+from adjit.analysis.regions import Region, Regions
+from adjit.ir.builder import Builder, const_of
+from adjit.ir.core import Atom, Const, Function, Load, Loop, Store, Sym
+from adjit.ir.types import Array
+from adjit.ir.visit import defined, free, inner_targets, targets, walk
+from adjit.transform.carry import carry
+from adjit.transform.choose import choose
+from adjit.transform.clean import clean
+from adjit.transform.defer import defer_stores
+from adjit.transform.nests import add_into, copy_into
+from adjit.transform.prepare import count_turns, forward_views
+from adjit.transform.reverse.augment import Augment
+from adjit.transform.reverse.materialise import KeepAllocationError, Scope
+from adjit.transform.reverse.record import Decisions, Layout
+from adjit.transform.reverse.references import references
+from adjit.transform.reverse.sweep import Context, Sweep
+from adjit.transform.slopes import carries
+
+
+@dataclass(frozen=True)
+class Reversed:
+    """An augmented forward function and a reverse function.
+
+    forward: the primal's parameters -> the primal's results, then what is passed on: `saved` (split: `kept`, `saved`).
+    backward: `kept` primal parameters, `saved`, `shadows`, `seeds` -> adjoints of the active scalar parameters.
+    `passed`: the forward function's atoms for what is passed on.
+    """
+
+    forward: Function
+    backward: Function
+    kept: tuple[Sym, ...]
+    saved: tuple[Sym, ...]
+    passed: tuple[Atom, ...]
+    shadows: tuple[Sym, ...]
+    seeds: tuple[Sym, ...]
+    records: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of the transform.
+
+    inputs: active parameters (arrays get a shadow parameter, scalars an adjoint result). seeded: indices of
+    results that receive a cotangent. final: whether arrays' final values are seeded through their shadows.
+    split: the reverse function works on private copies and leaves what it is given alone. watch: `debug_nans`.
+    """
+
+    inputs: tuple[Sym, ...]
+    seeded: tuple[int, ...]
+    final: bool = False
+    split: bool = False
+    watch: bool = False
+
+
+_Built = tuple[Sweep, Builder, tuple[Atom, ...], Layout]
+
+
+class _Planner:
+    def __init__(self, function: Function, wish: Wish, totals: dict[Sym, Sym]):
+        self.wish = wish
+        self.totals = totals
+        self.function = function
+        self.regions = Regions(function)
+        self.alias = Alias(function)
+        self.affine = Affine(self.regions.definition, lower_bounds(function))  # type: ignore[arg-type]
+        seeded = [function.results[k] for k in wish.seeded]
+        outputs: list[Atom] = [a for a in seeded if a.type.differentiable]
+        if wish.final:
+            outputs += [p for p in wish.inputs if isinstance(p.type, Array)]
+        self.activity = Activity(function, self.alias, wish.inputs, outputs, carries)
+        arrays = [p for p in function.params if isinstance(p.type, Array)]
+        for stmt in walk(function.body):
+            arrays += [s for s in (*targets(stmt), *inner_targets(stmt)) if isinstance(s.type, Array)]
+        self.active_array = {a: self.activity.active(a) for a in arrays}
+        self.decisions = Decisions()
+        self.shadow_of = {p: Sym(f"d{p.name}", p.type) for p in wish.inputs if isinstance(p.type, Array)}
+        self.seeds = tuple(Sym("seed", function.results[k].type) for k in wish.seeded)
+
+    # one build
+
+    def sweep(self) -> _Built:
+        known = self._known_old()
+        layout = Layout(self.regions, self.decisions, known)
+        sweep = Sweep(self.regions, self.alias, self.affine, self.decisions, layout)
+        sweep.results = self.function.results
+        active = frozenset(self.activity.scalars)
+        sweep.begin(Context(active, self.active_array, known, self.totals, self.wish.watch))
+        b = Builder(simplify=True)
+        root = Scope(self.regions.root, b, len(self.function.body))
+        root.shadows.update({p: d for p, d in self.shadow_of.items() if self.active_array[p]})
+        sweep.push(root)
+        back = self._protect(sweep, b)
+        for k, seed in zip(self.wish.seeded, self.seeds, strict=True):
+            result = self.function.results[k]
+            if isinstance(result.type, Array):
+                assert isinstance(result, Sym)
+                if self.active_array[result]:
+                    add_into(b, sweep.shadow(result), seed)
+            else:
+                sweep.add(result, seed)
+        sweep.block()
+        for array, copy in back:
+            copy_into(b, array, copy)
+        adjoints = tuple(
+            sweep.adjoint.get(p, const_of(0.0, p.type))
+            for p in self.wish.inputs
+            if not isinstance(p.type, Array)
+        )
+        return sweep, b, adjoints, layout
+
+    def _protect(self, sweep: Sweep, b: Builder) -> list[tuple[Sym, Sym]]:
+        """Arrays that are rolled back: worked on in a private copy (split), or put back at the end (joint)."""
+        back: list[tuple[Sym, Sym]] = []
+        for root in self._rolled_roots():
+            if self.regions.where[root][0] is not self.regions.root:
+                continue
+            is_param = root in self.function.params
+            if not (self.wish.split or is_param):
+                continue
+            assert isinstance(root.type, Array)
+            shape = tuple(b.dim(root, k) for k in range(root.type.ndim))
+            kind = replace(root.type, layout="C", readonly=False)
+            copy = b.alloc(f"{root.name}_private" if self.wish.split else f"{root.name}_final", kind, shape)
+            copy_into(b, copy, root)
+            sweep.kept[root] = None
+            if self.wish.split:
+                sweep.stack[0].values[root] = copy
+            else:
+                back.append((root, copy))
+        return back
+
+    def _rolled_roots(self) -> list[Sym]:
+        found: dict[Sym, None] = {}
+        for store in self.decisions.restored.values():
+            for root in sorted(self.alias.roots(store.array), key=lambda s: s.uid):
+                found[root] = None
+        return list(found)
+
+    # decisions
+
+    def plan(self) -> _Built:
+        for _ in range(200):
+            built = self.sweep()
+            sweep = built[0]
+            new = {s: None for s in sweep.wanted if s not in self.decisions.recorded}
+            if new:
+                self.decisions.recorded.update(new)
+                continue
+            wanted = self._overwriters(list(sweep.repeated.values()))
+            if wanted.keys() - self.decisions.restored.keys():
+                if not self._prefer_records(list(sweep.repeated.values()), wanted):
+                    self.decisions.restored.update(wanted)
+                continue
+            self.decisions.restored = {k: v for k, v in self.decisions.restored.items() if k in wanted}
+            if built[3].home.keys() != self._homes():
+                continue
+            return built
+        raise AssertionError("the reverse sweep's plan does not settle")
+
+    def _homes(self) -> set[Sym]:
+        return set(Layout(self.regions, self.decisions, self._known_old()).home)
+
+    def _overwriters(self, loads: list[Load]) -> dict[int, Store]:
+        """Stores that must be rolled back so that the loads can be repeated."""
+        found: dict[int, Store] = {}
+        for stmt in walk(self.function.body):
+            if isinstance(stmt, Store) and any(self._overwrites(load, stmt) for load in loads):
+                found[id(stmt)] = stmt
+        return found
+
+    def _overwrites(self, load: Load, store: Store) -> bool:
+        return may_overwrite_later(self.regions, self.alias, self.affine, load, store)
+
+    def _prefer_records(self, loads: list[Load], stores: dict[int, Store]) -> bool:
+        """Per piece of memory: where recording the loads costs less than rolling back, forbid repeating them."""
+        changed = False
+        for group in self._groups(loads, stores):
+            some_loads, some_stores = group
+            record = sum(self._weight(self.regions.place[id(x)][0]) for x in some_loads)
+            restore = sum(self._weight(self.regions.place[id(x)][0]) for x in some_stores)
+            if record <= restore:
+                self.decisions.unrepeatable.update(id(x) for x in some_loads)
+                changed = True
+        return changed
+
+    def _groups(self, loads: list[Load], stores: dict[int, Store]) -> list[tuple[list[Load], list[Store]]]:
+        """Loads and the stores that overwrite them, by connected memory."""
+        groups: list[tuple[set[Sym], list[Load], list[Store]]] = []
+        pairs: list[tuple[set[Sym], list[Load], list[Store]]] = []
+        for store in stores.values():
+            pairs.append((set(self.alias.roots(store.array)), [], [store]))
+        for load in loads:
+            if any(self._overwrites(load, s) for s in stores.values()):
+                pairs.append((set(self.alias.roots(load.array)), [load], []))
+        for roots, some_loads, some_stores in pairs:
+            for g in [g for g in groups if not g[0].isdisjoint(roots)]:
+                groups.remove(g)
+                roots |= g[0]
+                some_loads, some_stores = g[1] + some_loads, g[2] + some_stores
+            groups.append((roots, some_loads, some_stores))
+        return [(g[1], g[2]) for g in groups if g[1]]
+
+    def _weight(self, region: Region) -> float:
+        """How often a region runs, guessed."""
+        weight = 1.0
+        while region.parent is not None:
+            owner = region.owner
+            weight *= _turns(owner) if isinstance(owner, Loop) else 0.5
+            region = region.parent
+        return weight
+
+    def _known_old(self) -> dict[int, Sym]:
+        """Rolled-back stores whose overwritten value was loaded just before and is recorded anyway."""
+        found: dict[int, Sym] = {}
+        for key, store in self.decisions.restored.items():
+            region, at = self.regions.place[key]
+            for i in range(at - 1, -1, -1):
+                stmt = region.block[i]
+                if isinstance(stmt, Load) and stmt.target in self.decisions.recorded:
+                    same = stmt.array is store.array and all(map(self.affine.same, stmt.index, store.index))
+                    if same:
+                        found[key] = stmt.target
+                        break
+                if self._touches(stmt, store):
+                    break
+        return found
+
+    def _touches(self, stmt: object, store: Store) -> bool:
+        roots = self.alias.roots(store.array)
+        return any(
+            not roots.isdisjoint(self.alias.roots(s.array))
+            for s in self.regions.stores(stmt)  # type: ignore[arg-type]
+        )
+
+
+def _turns(loop: Loop) -> float:
+    if isinstance(loop.lo, Const) and isinstance(loop.hi, Const) and isinstance(loop.step, Const):
+        return float(max(1, len(range(int(loop.lo.value), int(loop.hi.value), int(loop.step.value)))))
+    return 100.0
+
+
+def reverse(function: Function, wish: Wish) -> Reversed:
+    """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
+    planner, (sweep, b, adjoints, layout) = _planned(clean(forward_views(function), keep_raising=True), wish)
+    function = planner.function
+    forward, final = Augment(
+        function, planner.regions, planner.decisions, layout, set(sweep.context.known_old)
+    ).build()
+    backward = _tidied(Function(f"{function.name}_reverse", (), b.block(), adjoints, span=function.span))
+    needed = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
+    needed -= defined(backward.body)
+    shadows = tuple(planner.shadow_of.values())
+    kept = tuple(p for p in function.params if p in needed)
+    given = {*shadows, *planner.seeds, *kept}
+    saved = tuple(s for s in sorted(needed, key=lambda s: s.uid) if s not in given)
+    backward = replace(backward, params=(*kept, *saved, *shadows, *planner.seeds))
+    passed = tuple(final.get(s, s) for s in ((*kept, *saved) if wish.split else saved))
+    if wish.split:
+        forward, passed = _own_copies(planner, forward, passed)
+    forward = clean(replace(forward, results=(*function.results, *passed)), keep_raising=True)
+    records = tuple((t.dtype.name, t.width) for t in layout.tapes)
+    return Reversed(
+        forward, backward, kept, saved, forward.results[len(function.results) :], shadows, planner.seeds, records
+    )
+
+
+def _tidied(backward: Function) -> Function:
+    """The reverse function without dead code, with its memory traffic in a good order."""
+    backward = clean(backward)
+    read = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
+    read -= defined(backward.body)
+    backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
+    return clean(carry(defer_stores(choose(backward))))
+
+
+def _planned(function: Function, wish: Wish) -> tuple[_Planner, _Built]:
+    """Plan, keeping references to the allocations inside loops that turn out to be needed."""
+    forced: set[Sym] = set()
+    while True:
+        rewritten, totals = references(function, forced)
+        planner = _Planner(count_turns(rewritten), wish, totals)
+        try:
+            return planner, planner.plan()
+        except KeepAllocationError as error:
+            forced.add(error.array)
+
+
+def _own_copies(
+    planner: _Planner, forward: Function, passed: tuple[Atom, ...]
+) -> tuple[Function, tuple[Atom, ...]]:
+    """Arrays that the caller can reach are copied before they are kept."""
+    exposed = frozenset[Sym](p for p in forward.params)
+    for a in planner.function.results:
+        exposed |= planner.alias.roots(a)
+    b = Builder(forward.span)
+    own: list[Atom] = []
+    for a in passed:
+        if isinstance(a, Sym) and isinstance(a.type, Array) and a in exposed:
+            shape = tuple(b.dim(a, k) for k in range(a.type.ndim))
+            copy = b.alloc(a.name, replace(a.type, layout="C", readonly=False), shape)
+            copy_into(b, copy, a)
+            a = copy
+        own.append(a)
+    return replace(forward, body=(*forward.body, *b.block())), tuple(own)
+
+
+__all__ = ["Reversed", "Wish", "reverse"]

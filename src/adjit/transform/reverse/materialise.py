@@ -1,0 +1,394 @@
+"""Primal values in the reverse sweep: available, computed again, or taken from the record.
+
+The reverse sweep walks the regions of the primal backwards. At any moment the open regions form a stack of
+`Scope`s, each with the index of the statement being reversed: memory then holds what it held just after that
+statement (later stores have been rolled back where that matters). A value is needed "now"; it is emitted in the
+outermost open scope where it is right:
+
+* pure operations: wherever their operands are;
+* a load: where no store between the load and that scope's position may have changed the element;
+* a branch's result: by running the branch's own slice again;
+* loop results, carried values and loads that were overwritten: from the record.
+
+What can't be had is put on `wanted`, and the sweep is run again with it recorded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from adjit.analysis.alias import Affine, Alias, apart
+from adjit.analysis.regions import Region, Regions
+from adjit.errors import UnsupportedError
+from adjit.ir.builder import Builder
+from adjit.ir.core import (
+    Alloc,
+    Atom,
+    If,
+    Let,
+    Load,
+    Loop,
+    Slice,
+    Store,
+    Sym,
+    View,
+    fresh,
+)
+from adjit.ir.types import Array, Scalar
+from adjit.transform.reverse.record import Decisions, Layout
+
+
+class KeepAllocationError(Exception):
+    """Internal: the plan needs references to an allocation inside a loop or branch; start again with it kept."""
+
+    def __init__(self, array: Sym):
+        super().__init__(str(array))
+        self.array = array
+
+
+@dataclass(eq=False)
+class Scope:
+    """One open region of the reverse sweep."""
+
+    region: Region
+    builder: Builder
+    position: int
+    replayed: bool = False  # a branch being run again, not reversed
+    values: dict[Sym, Atom] = field(default_factory=dict)
+    shadows: dict[Sym, Sym] = field(default_factory=dict)
+    base: dict[Scalar, Atom] = field(default_factory=dict)
+
+
+class Materialiser:
+    """The stack of scopes, and the search for values."""
+
+    def __init__(
+        self, regions: Regions, alias: Alias, affine: Affine, decisions: Decisions, layout: Layout
+    ):
+        self.regions, self.alias, self.affine = regions, alias, affine
+        self.decisions, self.layout = decisions, layout
+        self.stack: list[Scope] = []
+        self.wanted: dict[Sym, None] = {}
+        self.repeated: dict[int, Load] = {}
+        self.kept: dict[Sym, None] = {}
+        self._level_memo: dict[Sym, int | None] = {}
+
+    # scopes
+
+    @property
+    def top(self) -> Scope:
+        return self.stack[-1]
+
+    @property
+    def b(self) -> Builder:
+        return self.stack[-1].builder
+
+    def push(self, scope: Scope) -> None:
+        self.stack.append(scope)
+        self._level_memo.clear()
+
+    def pop(self) -> Scope:
+        self._level_memo.clear()
+        return self.stack.pop()
+
+    def move(self, position: int) -> None:
+        """The statement now being reversed in the innermost scope."""
+        self.top.position = position
+        self._level_memo.clear()
+
+    def _open(self, region: Region) -> int | None:
+        for level in range(len(self.stack) - 1, -1, -1):
+            if self.stack[level].region is region:
+                return level
+        return None
+
+    # values
+
+    def need(self, a: Atom) -> Atom:
+        """The primal value now, as an atom of the reverse function."""
+        return self._get(a)[0] if isinstance(a, Sym) else a
+
+    def need_sym(self, s: Sym) -> Sym:
+        """An array reference now."""
+        got = self.need(s)
+        assert isinstance(got, Sym)
+        return got
+
+    def _find(self, s: Sym) -> tuple[Atom, int] | None:
+        for level in range(len(self.stack) - 1, -1, -1):
+            if s in self.stack[level].values:
+                return self.stack[level].values[s], level
+        return None
+
+    def _get(self, s: Sym) -> tuple[Atom, int]:
+        hit = self._find(s)
+        if hit is not None:
+            return hit
+        level = self.level(s)
+        if level is None:
+            self._want(s)
+            return fresh(s), len(self.stack) - 1
+        atom = self._emit(s, level)
+        self.stack[level].values[s] = atom
+        return atom, level
+
+    def _want(self, s: Sym) -> None:
+        """Decide what to record so that `s` can be had: the one cause, or `s` itself."""
+        causes: dict[Sym, None] = {}
+        self._causes(s, causes, set())
+        if len(causes) == 1 and not isinstance(next(iter(causes)).type, Array):
+            self.wanted.update(causes)
+        elif isinstance(s.type, Array) or any(isinstance(c.type, Array) for c in causes):
+            self.wanted.update((c, None) for c in causes if not isinstance(c.type, Array))
+            for c in causes:
+                if isinstance(c.type, Array):
+                    self._keep(c)
+        else:
+            self.wanted[s] = None
+
+    def _keep(self, array: Sym) -> None:
+        """An array made inside a loop or branch is needed: keep a reference to it, or refuse."""
+        stmt = self.regions.definition.get(array)
+        if isinstance(stmt, Alloc):
+            raise KeepAllocationError(array)
+        raise UnsupportedError(
+            f"the array `{array.name}` is rebound in a way that the reverse sweep cannot follow",
+            "allocate the array before the loop and overwrite it, or swap two arrays by name",
+            None if stmt is None else stmt.span,
+        )
+
+    def _causes(self, s: Sym, causes: dict[Sym, None], seen: set[Sym]) -> None:
+        if s in seen or self.level(s) is not None:
+            return
+        seen.add(s)
+        stmt = self.regions.definition.get(s)
+        inner: list[Atom] = []
+        match stmt:
+            case Let():
+                inner = list(stmt.args)
+            case View():
+                inner = [stmt.array, *_slice_atoms(stmt)]
+            case Load():
+                inner = [stmt.array, *stmt.index]
+            case _:
+                pass
+        before = len(causes)
+        for a in inner:
+            if isinstance(a, Sym):
+                self._causes(a, causes, seen)
+        if len(causes) == before:
+            causes[s] = None
+
+    # where
+
+    def level(self, s: Sym) -> int | None:
+        """The outermost level of the stack where `s` can be emitted now, or None."""
+        hit = self._find(s)
+        if hit is not None:
+            return hit[1]
+        if s not in self._level_memo:
+            self._level_memo[s] = None
+            self._level_memo[s] = self._level(s)
+        return self._level_memo[s]
+
+    def _level(self, s: Sym) -> int | None:
+        region, at = self.regions.where[s]
+        d = self._open(region)
+        if d is None:
+            return None
+        if s in self.layout.home:
+            return None if self.stack[d].replayed else d
+        stmt = self.regions.definition.get(s)
+        match stmt:
+            case None:
+                return 0
+            case Let():
+                return self._all(stmt.args, d)
+            case View():
+                return self._all((stmt.array, *_slice_atoms(stmt)), d)
+            case Load():
+                return self._load_level(stmt, d)
+            case Alloc():
+                return 0 if region is self.regions.root else None
+            case If():
+                return self._if_level(stmt, s, d)
+            case _:
+                return None
+
+    def _all(self, atoms: tuple[Atom, ...], least: int) -> int | None:
+        for a in atoms:
+            if isinstance(a, Sym):
+                level = self.level(a)
+                if level is None:
+                    return None
+                least = max(least, level)
+        return least
+
+    def _load_level(self, load: Load, d: int) -> int | None:
+        if id(load) in self.decisions.unrepeatable:
+            return None
+        least = self._all((load.array, *load.index), d)
+        if least is None:
+            return None
+        for level in range(least, len(self.stack)):
+            if self.undisturbed(load, level):
+                return level
+        return None
+
+    def _if_level(self, stmt: If, s: Sym, d: int) -> int | None:
+        least = self._all((stmt.cond,), d)
+        if least is None:
+            return None
+        j = stmt.results.index(s)
+        for branch, values in enumerate((stmt.then_values, stmt.else_values)):
+            with_scope = self._replay(stmt, branch, least)
+            fine = self._all((values[j],), least)
+            self._unreplay(with_scope)
+            if fine is None:
+                return None
+        return least
+
+    def _replay(self, stmt: If, branch: int, level: int) -> list[Scope]:
+        """Open the branch above `level`, to run a slice of it again. Gives the stack to put back."""
+        before = self.stack
+        region = self.regions.inner[id(stmt)][branch]
+        builder = Builder(stmt.span, simplify=True)
+        scope = Scope(region, builder, len(region.block), replayed=True)
+        self.stack = [*before[: level + 1], scope]
+        self._level_memo = {}
+        return before
+
+    def _unreplay(self, before: list[Scope]) -> Scope:
+        scope = self.stack[-1]
+        self.stack = before
+        self._level_memo = {}
+        return scope
+
+    # memory
+
+    def undisturbed(self, load: Load, level: int) -> bool:
+        """Whether the element still holds what the load saw, at the position of stack[level]."""
+        region, at = self.regions.place[id(load)]
+        main = level
+        while self.stack[main].replayed:
+            main -= 1
+        d = self._open(region)
+        assert d is not None
+        while d > main:
+            if self._clash_any(load, region, at + 1, len(region.block)):
+                return False
+            assert region.parent is not None
+            region, at = region.parent, region.at
+            d = self._open(region)
+            assert d is not None
+        for lev in range(d, main + 1):
+            scope = self.stack[lev]
+            start = at + 1 if lev == d else 0
+            stop = scope.position + (1 if lev == main else 0)
+            if self._clash_any(load, scope.region, start, stop):
+                return False
+            if lev < main:
+                inside = scope.region.block[scope.position]
+                if isinstance(inside, Loop) and self.clash(load, inside):
+                    return False
+        return True
+
+    def _clash_any(self, load: Load, region: Region, start: int, stop: int) -> bool:
+        return any(self.clash(load, s) for s in region.block[start:stop])
+
+    def clash(self, load: Load, stmt: object) -> bool:
+        """Whether some store in the statement may write the loaded element, in the same turn."""
+        roots = self.alias.roots(load.array)
+        return any(
+            not roots.isdisjoint(self.alias.roots(s.array)) and not apart(self.affine, load, s)
+            for s in self.regions.stores(stmt)  # type: ignore[arg-type]
+        )
+
+    # emission
+
+    def _emit(self, s: Sym, level: int) -> Atom:
+        region, _ = self.regions.where[s]
+        if s in self.layout.home:
+            return self._recorded(s, region, level)
+        stmt = self.regions.definition.get(s)
+        match stmt:
+            case None:
+                self.kept[s] = None
+                return s
+            case Let():
+                args = tuple(self.need(a) for a in stmt.args)
+                b = self.stack[level].builder
+                target = fresh(s)
+                b.append(Let(target, stmt.op, args, stmt.fn, stmt.span))
+                return target
+            case View():
+                array = self.need_sym(stmt.array)
+                index = tuple(self._item(i) for i in stmt.index)
+                target = fresh(s)
+                self.stack[level].builder.append(View(target, array, index, stmt.transpose, stmt.span))
+                return target
+            case Load():
+                array = self.need_sym(stmt.array)
+                index = tuple(self.need(i) for i in stmt.index)
+                self.repeated[id(stmt)] = stmt
+                target = fresh(s)
+                self.stack[level].builder.append(Load(target, array, index, stmt.span))
+                return target
+            case Alloc():
+                self.kept[s] = None
+                return s
+            case If():
+                return self._emit_if(stmt, s, level)
+            case _:
+                raise AssertionError(f"cannot emit {s}")
+
+    def _item(self, item: Atom | Slice) -> Atom | Slice:
+        if not isinstance(item, Slice):
+            return self.need(item)
+        return Slice(*(None if p is None else self.need(p) for p in (item.start, item.stop, item.step)))
+
+    def _recorded(self, s: Sym, region: Region, level: int) -> Atom:
+        if region is self.regions.root:
+            self.kept[s] = None
+            return s
+        scope = self.stack[level]
+        assert isinstance(s.type, Scalar)
+        tape = self.layout.tape(region, s.type)
+        assert tape is not None
+        slot = tape.slots[s]
+        b = scope.builder
+        at = b.op("add", scope.base[s.type], slot) if slot else scope.base[s.type]
+        return b.load(tape.buffer, (at,), s.name)
+
+    def _emit_if(self, stmt: If, s: Sym, level: int) -> Atom:
+        cond = self.need(stmt.cond)
+        j = stmt.results.index(s)
+        bodies, values = [], []
+        for branch, yields in enumerate((stmt.then_values, stmt.else_values)):
+            before = self._replay(stmt, branch, level)
+            values.append(self.need(yields[j]))
+            scope = self._unreplay(before)
+            bodies.append(scope.builder.block())
+        target = fresh(s)
+        b = self.stack[level].builder
+        b.append(If(cond, bodies[0], bodies[1], (values[0],), (values[1],), (target,), stmt.span))
+        return target
+
+    def old_value(self, store: Store) -> Atom:
+        """What a rolled-back store overwrote."""
+        s = self.decisions.old(store)
+        region = self.layout.home[s]
+        level = self._open(region)
+        assert level is not None
+        return self._recorded(s, region, level)
+
+
+def _slice_atoms(view: View) -> tuple[Atom, ...]:
+    out: list[Atom] = []
+    for item in view.index:
+        if isinstance(item, Slice):
+            out += [a for a in (item.start, item.stop, item.step) if a is not None]
+        else:
+            out.append(item)
+    return tuple(out)
+

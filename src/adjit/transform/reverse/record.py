@@ -1,0 +1,92 @@
+"""What the forward sweep records, and in which buffers.
+
+A *tape* holds what one region (a loop's body, a branch) records of one dtype: all its slots for one turn lie side
+by side, and a cursor moves by the number of slots each time the region runs. The reverse sweep moves the cursor
+back. Values of the function's own body are not taped: they are passed on as they are ("saved").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from adjit.analysis.regions import Region, Regions
+from adjit.ir.core import Store, Sym
+from adjit.ir.types import INT64, Array, Scalar
+
+
+@dataclass(eq=False)
+class Tape:
+    """The records of one region and dtype."""
+
+    region: Region
+    dtype: Scalar
+    slots: dict[Sym, int] = field(default_factory=dict)
+    buffer: Sym = field(init=False)
+    cursor: Sym = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.buffer = Sym("record", Array(self.dtype, 1, "C"))
+        self.cursor = Sym("cursor", INT64)
+
+    @property
+    def width(self) -> int:
+        """Slots per turn."""
+        return len(self.slots)
+
+
+@dataclass
+class Decisions:
+    """Which values are recorded, which stores are rolled back, which loads must not be repeated."""
+
+    recorded: dict[Sym, None] = field(default_factory=dict)
+    restored: dict[int, Store] = field(default_factory=dict)
+    unrepeatable: set[int] = field(default_factory=set)
+    overwritten: dict[int, Sym] = field(default_factory=dict)
+
+    def old(self, store: Store) -> Sym:
+        """The symbol of the value that a rolled-back store overwrites."""
+        if id(store) not in self.overwritten:
+            assert isinstance(store.array.type, Array)
+            self.overwritten[id(store)] = Sym(f"{store.array.name}_old", store.array.type.dtype)
+        return self.overwritten[id(store)]
+
+
+class Layout:
+    """Tapes and saved symbols for a set of decisions."""
+
+    def __init__(self, regions: Regions, decisions: Decisions, known_old: dict[int, Sym]):
+        """`known_old`: rolled-back stores whose overwritten value is a recorded symbol already."""
+        self.tapes: list[Tape] = []
+        self.saved: dict[Sym, None] = {}
+        self.home: dict[Sym, Region] = {}
+        self._by_key: dict[tuple[int, Scalar], Tape] = {}
+        for s in decisions.recorded:
+            self._place(s, regions.where[s][0], regions)
+        for store in decisions.restored.values():
+            if id(store) not in known_old:
+                self._place(decisions.old(store), regions.place[id(store)][0], regions)
+
+    def _place(self, s: Sym, region: Region, regions: Regions) -> None:
+        self.home[s] = region
+        if region is regions.root:
+            self.saved[s] = None
+            return
+        assert isinstance(s.type, Scalar)
+        key = (id(region), s.type)
+        if key not in self._by_key:
+            self._by_key[key] = Tape(region, s.type)
+            self.tapes.append(self._by_key[key])
+        tape = self._by_key[key]
+        tape.slots[s] = len(tape.slots)
+
+    def tape(self, region: Region, dtype: Scalar) -> Tape | None:
+        """The region's tape of that dtype."""
+        return self._by_key.get((id(region), dtype))
+
+    def of(self, region: Region) -> list[Tape]:
+        """The region's own tapes."""
+        return [t for t in self.tapes if t.region is region]
+
+    def below(self, region: Region) -> list[Tape]:
+        """Tapes of the region and everything inside it."""
+        return [t for t in self.tapes if region in t.region.path()]

@@ -1,0 +1,391 @@
+"""Array names that are rebound become numbers, so that the reverse sweep can follow them.
+
+A loop that carries array references (`a, b = b, a`), and a branch that chooses one that it made, is rewritten to carry
+a *tag*, which says where the reference comes from (its *site*), and the integers that are needed to make
+it again (a row number). The reference is made again where it is used:
+
+    loop carry (p = a, q = b): ... next q, p
+    ->  loop carry (tp = 0, tq = 1): p = (a if tp == 0 else b); q = (...); ... next tq, tp
+
+An array allocated inside a loop whose contents the reverse sweep needs, or that outlives its turn, is kept in a list of
+references; its position in the list is the integer that is carried.
+
+    a = alloc (n)   ->   t = alloc (n); k = load count[0]; refappend list t; store count[0] = k + 1; a = refget list k
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from adjit.analysis.regions import Regions
+from adjit.errors import UnsupportedError
+from adjit.ir.builder import Builder
+from adjit.ir.core import (
+    ONE,
+    ZERO,
+    Alloc,
+    Atom,
+    Block,
+    Function,
+    If,
+    Load,
+    Loop,
+    RefAppend,
+    RefGet,
+    RefNew,
+    Slice,
+    Stmt,
+    Sym,
+    Undef,
+    View,
+    const,
+)
+from adjit.ir.types import INT64, Array, RefList
+from adjit.ir.visit import Rewriter, walk
+from adjit.transform.nests import nest
+
+
+@dataclass(frozen=True)
+class _Phi:
+    """A rebound array: the sites it may come from, in order."""
+
+    sites: tuple[Sym, ...]
+
+
+class _Numbers:
+    """The integers that stand for one reference: a tag, and what its sites need."""
+
+    def __init__(self, tag: Atom, extras: dict[tuple[Sym, Sym], Atom]):
+        self.tag, self.extras = tag, extras
+
+
+class References(Rewriter):
+    """The pass. `forced`: targets of allocations inside loops that must be kept."""
+
+    def __init__(self, function: Function, forced: Iterable[Sym]):
+        super().__init__()
+        self.function = function
+        self.regions = Regions(function)
+        self.forced = set(forced)
+        self.phis: dict[Sym, list[Atom]] = {}
+        self.counts: dict[Sym, tuple[Sym, Sym]] = {}  # allocation -> (list, counter array)
+        self.position: dict[Sym, Sym] = {}
+        self.totals: dict[Sym, Sym] = {}
+        self._collect()
+
+    # analysis
+
+    def _collect(self) -> None:
+        inputs: dict[Sym, list[Atom]] = {}
+        loops: set[Sym] = set()
+        for stmt in walk(self.function.body):
+            if isinstance(stmt, Loop):
+                flows = zip(stmt.params, stmt.inits, stmt.nexts, stmt.results, strict=True)
+                for p, i, n, r in flows:
+                    if isinstance(p.type, Array):
+                        inputs[p], inputs[r] = [i, n], [i, n]
+                        loops |= {p, r}
+            elif isinstance(stmt, If):
+                for r, a, b in zip(stmt.results, stmt.then_values, stmt.else_values, strict=True):
+                    if isinstance(r.type, Array):
+                        inputs[r] = [a, b]
+        self.sites = {p: self._sites(p, inputs) for p in inputs}
+        used = {a for p in loops for a in self._reach(p, inputs)}
+        for p in inputs:
+            dynamic = any(not self._static(s) for s in self.sites[p])
+            if p in used or dynamic:
+                self.phis[p] = inputs[p]
+        for p in list(self.phis):
+            for q in self._reach(p, inputs):
+                self.phis[q] = inputs[q]
+        for p in self.phis:
+            for s in self.sites[p]:
+                self._force(s)
+        self.ids: dict[Sym, int] = {}
+        for p in self.phis:
+            for s in self.sites[p]:
+                self.ids.setdefault(s, len(self.ids))
+
+    def _reach(self, p: Sym, inputs: dict[Sym, list[Atom]]) -> set[Sym]:
+        """Phis that flow into p, p included."""
+        seen: set[Sym] = set()
+        todo = [p]
+        while todo:
+            s = todo.pop()
+            if s in seen:
+                continue
+            seen.add(s)
+            todo += [a for a in inputs[s] if isinstance(a, Sym) and a in inputs]
+        return seen
+
+    def _sites(self, p: Sym, inputs: dict[Sym, list[Atom]]) -> tuple[Sym, ...]:
+        found = {
+            a
+            for q in self._reach(p, inputs)
+            for a in inputs[q]
+            if isinstance(a, Sym) and a not in inputs
+        }
+        return tuple(sorted(found, key=lambda s: s.uid))
+
+    def _static(self, s: Sym) -> bool:
+        return self.regions.where[s][0] is self.regions.root
+
+    def _force(self, s: Sym) -> None:
+        """Mark the allocation under a site, and check that the site can be made again."""
+        while not self._static(s):
+            stmt = self.regions.definition[s]
+            if isinstance(stmt, View):
+                s = stmt.array
+            elif isinstance(stmt, Alloc):
+                self.forced.add(s)
+                return
+            else:
+                raise UnsupportedError(
+                    f"the array `{s.name}`, chosen while the program runs, is rebound through a view of it",
+                    "index the array directly instead of keeping a view of it from one turn to the next",
+                    stmt.span,
+                )
+
+    def _chain(self, s: Sym) -> list[View]:
+        """Views from the static base (or allocation) to the site, base first."""
+        views: list[View] = []
+        while not self._static(s):
+            stmt = self.regions.definition[s]
+            if not isinstance(stmt, View):
+                break
+            views.append(stmt)
+            s = stmt.array
+        return views[::-1]
+
+    def _base(self, s: Sym) -> Sym:
+        chain = self._chain(s)
+        return chain[0].array if chain else s
+
+    def _needs(self, site: Sym) -> list[Sym]:
+        """Non-static integers needed to make the site again."""
+        if self._static(site):
+            return []
+        base = self._base(site)
+        out: dict[Sym, None] = {}
+        if not self._static(base):
+            out[self._position_of(base)] = None
+        for view in self._chain(site):
+            for item in view.index:
+                parts = (item.start, item.stop, item.step) if isinstance(item, Slice) else (item,)
+                for a in parts:
+                    if isinstance(a, Sym) and not self._static(a):
+                        out[a] = None
+        return list(out)
+
+    def _position_of(self, alloc: Sym) -> Sym:
+        if alloc not in self.position:
+            self.position[alloc] = Sym(f"{alloc.name}_at", INT64)
+        return self.position[alloc]
+
+    def _keys(self, p: Sym) -> list[tuple[Sym, Sym]]:
+        return [(s, n) for s in self.sites[p] for n in self._needs(s)]
+
+    # rewriting
+
+    def run(self) -> Function:
+        """The function with rebound arrays as numbers."""
+        if not self.phis and not self.forced:
+            return self.function
+        numbers: dict[Sym, _Numbers] = {}
+        for p in self.phis:
+            extras: dict[tuple[Sym, Sym], Atom] = {
+                (s, n): Sym(n.name, n.type) for s, n in self._keys(p)
+            }
+            numbers[p] = _Numbers(Sym(f"{p.name}_tag", INT64), extras)
+        self.numbers = numbers
+        b = Builder(self.function.span)
+        for alloc in sorted(self.forced, key=lambda s: s.uid):
+            assert isinstance(alloc.type, Array)
+            listed = Sym(f"{alloc.name}_list", RefList(alloc.type))
+            counter = Sym(f"{alloc.name}_count", Array(INT64, 1, "C"))
+            b.append(RefNew(listed, self.function.span))
+            b.append(Alloc(counter, (ONE,), ZERO, None, self.function.span))
+            self.counts[alloc] = (listed, counter)
+        body = self.block(self.function.body)
+        results = tuple(self.atom(a) for a in self.function.results)
+        tail = Builder(self.function.span)
+        for listed, counter in self.counts.values():
+            self.totals[listed] = tail.load(counter, (ZERO,), "total")
+        return replace(self.function, body=(*b.block(), *body, *tail.block()), results=results)
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        match stmt:
+            case Alloc() if stmt.target in self.forced:
+                return self._kept_alloc(stmt)
+            case Loop():
+                return self._rewrite_loop(stmt)
+            case If():
+                return self._rewrite_if(stmt)
+            case _:
+                return (self.rebuild(stmt),)
+
+    def _kept_alloc(self, stmt: Alloc) -> tuple[Stmt, ...]:
+        a = stmt.target
+        listed, counter = self.counts[a]
+        made = Sym(a.name, a.type)
+        b = Builder(stmt.span)
+        rebuilt = self.rebuild(stmt)
+        assert isinstance(rebuilt, Alloc)
+        fill = rebuilt.fill if not isinstance(rebuilt.fill, Sym) else None
+        b.append(replace(rebuilt, target=made, fill=fill))
+        at = self._position_of(a)
+        b.append(Load(at, counter, (ZERO,), stmt.span))
+        b.append(RefAppend(listed, made, stmt.span))
+        b.store(counter, (ZERO,), b.op("add", at, ONE))
+        b.append(RefGet(a, listed, at, stmt.span))
+        if isinstance(rebuilt.fill, Sym):
+            value = rebuilt.fill
+            nest(b, rebuilt.shape, lambda b, i, _: b.store(a, i, value))
+        return b.block()
+
+    def _values(self, p: Sym, a: Atom) -> list[Atom]:
+        """What flows into p's numbers when `a` flows into p."""
+        keys = self._keys(p)
+        if isinstance(a, Sym) and a in self.numbers:
+            n = self.numbers[a]
+            return [n.tag, *(n.extras.get(k, Undef(k[1].type)) for k in keys)]
+        if isinstance(a, Sym):
+            return [
+                const(self.ids[a]),
+                *(self.atom(n) if s is a else Undef(n.type) for s, n in keys),
+            ]
+        return [ZERO, *(Undef(n.type) for _, n in keys)]
+
+    def _symbols(self, p: Sym) -> list[Sym]:
+        n = self.numbers[p]
+        out = [n.tag, *(n.extras[k] for k in self._keys(p))]
+        return [s for s in out if isinstance(s, Sym)]
+
+    def _rewrite_loop(self, stmt: Loop) -> tuple[Stmt, ...]:
+        array = [j for j, p in enumerate(stmt.params) if p in self.phis]
+        if not array:
+            return (self.rebuild(stmt),)
+        plain = [j for j in range(len(stmt.params)) if j not in array]
+        params, inits, results = ([x[j] for j in plain] for x in (stmt.params, stmt.inits, stmt.results))
+        new_inits = [self.atom(a) for a in inits]
+        head = Builder(stmt.span)
+        for j in array:
+            p = stmt.params[j]
+            params += self._symbols(p)
+            new_inits += [self.atom(v) for v in self._values(p, stmt.inits[j])]
+            self._make(head, p)
+        lo, hi, step = (None if a is None else self.atom(a) for a in (stmt.lo, stmt.hi, stmt.step))
+        body = self.block(stmt.body)
+        nexts = [self.atom(stmt.nexts[j]) for j in plain]
+        for j in array:
+            nexts += [self.atom(v) for v in self._values(stmt.params[j], stmt.nexts[j])]
+        tail = Builder(stmt.span)
+        for j in array:
+            results += self._symbols(stmt.results[j])
+            self._make(tail, stmt.results[j])
+        stop = None if stmt.stop is None else self.atom(stmt.stop)
+        loop = Loop(
+            stmt.index,
+            lo,
+            hi,
+            step,
+            tuple(params),
+            tuple(new_inits),
+            (*head.block(), *body),
+            tuple(nexts),
+            tuple(results),
+            stop,
+            stmt.span,
+        )
+        return (loop, *tail.block())
+
+    def _rewrite_if(self, stmt: If) -> tuple[Stmt, ...]:
+        array = [j for j, r in enumerate(stmt.results) if r in self.phis]
+        if not array:
+            return (self.rebuild(stmt),)
+        plain = [j for j in range(len(stmt.results)) if j not in array]
+        results = [stmt.results[j] for j in plain]
+        bodies: list[Block] = []
+        yields: list[tuple[Atom, ...]] = []
+        for block, values in ((stmt.then, stmt.then_values), (stmt.els, stmt.else_values)):
+            bodies.append(self.block(block))
+            ends = [self.atom(values[j]) for j in plain]
+            for j in array:
+                ends += [self.atom(v) for v in self._values(stmt.results[j], values[j])]
+            yields.append(tuple(ends))
+        tail = Builder(stmt.span)
+        for j in array:
+            results += self._symbols(stmt.results[j])
+            self._make(tail, stmt.results[j])
+        new = If(
+            self.atom(stmt.cond), bodies[0], bodies[1], yields[0], yields[1], tuple(results), stmt.span
+        )
+        return (new, *tail.block())
+
+    # making references again
+
+    def _make(self, b: Builder, p: Sym) -> None:
+        """Define p again from its numbers."""
+        sites = self.sites[p]
+        if len(sites) == 1:
+            got = self._site(b, sites[0], p)
+            if got is not p:
+                self.env[p] = got
+            return
+        self._switch(b, p, list(sites), p)
+
+    def _switch(self, b: Builder, p: Sym, sites: list[Sym], target: Sym) -> None:
+        first, rest = sites[0], sites[1:]
+        tag = self.numbers[p].tag
+        with b.collect() as then:
+            a = self._site(b, first, p, inner=True)
+        with b.collect() as els:
+            if len(rest) == 1:
+                c = self._site(b, rest[0], p, inner=True)
+            else:
+                c = Sym(p.name, p.type)
+                self._switch(b, p, rest, c)
+        cond = b.op("eq", tag, const(self.ids[first]))
+        b.if_(cond, tuple(then), tuple(els), (a,), (c,), (target,))
+
+    def _site(self, b: Builder, site: Sym, p: Sym, inner: bool = False) -> Sym:
+        """The reference of one site, made from p's numbers; defines p itself unless `inner`."""
+        if self._static(site):
+            return self.sym(site)
+        extras = self.numbers[p].extras
+
+        def value(a: Atom) -> Atom:
+            return extras.get((site, a), self.atom(a)) if isinstance(a, Sym) else a
+
+        base = self._base(site)
+        chain = self._chain(site)
+        current = base if self._static(base) else None
+        if current is None:
+            listed, _ = self.counts[base]
+            last = not chain and not inner
+            current = p if last else Sym(p.name, base.type)
+            b.append(RefGet(current, listed, value(self._position_of(base)), b.span))
+        else:
+            current = self.sym(current)
+        for k, view in enumerate(chain):
+            last = k == len(chain) - 1 and not inner
+            target = p if last else Sym(p.name, view.target.type)
+            index = tuple(
+                Slice(*(None if x is None else value(x) for x in (i.start, i.stop, i.step)))
+                if isinstance(i, Slice)
+                else value(i)
+                for i in view.index
+            )
+            b.append(View(target, current, index, view.transpose, b.span))
+            current = target
+        return current
+
+
+def references(function: Function, forced: Iterable[Sym] = ()) -> tuple[Function, dict[Sym, Sym]]:
+    """Rebound arrays as numbers (see the module), and each list of kept allocations with its final length."""
+    r = References(function, forced)
+    return r.run(), r.totals
+
+
+

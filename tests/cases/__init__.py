@@ -1,0 +1,1 @@
+"""The programs of `cases.md` as records: program, arguments, what is differentiated, right answer, origin."""

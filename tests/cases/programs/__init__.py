@@ -1,0 +1,1 @@
+"""Programs and their records, grouped by what is hard about them."""
