@@ -147,7 +147,9 @@ class TestCheckGrad:
 
     def test_a_kink_does_not_settle(self):
         with pytest.raises(aj.CheckError, match="settle|differences say"):
-            aj.check_grad(lambda x: abs(x), 0.0)
+            aj.check_grad(lambda x: x if x > 0.0 else 3.0 * x, 0.0)
+        with pytest.raises(aj.CheckError, match="do not settle"):
+            aj.check_grad(lambda x: 1.0 + 0.0 * x if x > 0.0 else 0.0 * x, 0.0)
 
     def test_nothing_to_check(self):
         with pytest.raises(aj.ArgumentError, match="no argument is a float"):
@@ -156,10 +158,11 @@ class TestCheckGrad:
 
 def test_import_is_light():
     code = (
-        "import numba, time, sys; t = time.perf_counter(); import adjit; print(time.perf_counter() - t);"
-        "print([m for m in sys.modules if m.split('.')[0] in ('scipy', 'rich', 'typer', 'torch', 'cupy')])"
+        "import numba, time, sys; old = set(sys.modules); t = time.process_time(); import adjit;"
+        "print(time.process_time() - t); print(sorted(m for m in set(sys.modules) - old"
+        " if not m.startswith(('adjit.api', 'adjit.ir', 'adjit.rules', 'adjit.runtime', 'adjit.errors'))))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     seconds, modules = out.splitlines()
-    assert modules == "[]"
+    assert modules == "['__future__', 'adjit']"
     assert float(seconds) < 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from adjit.api.tangents import collect, fit_array, fit_scalar, mask_of, spread
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Array, Scalar
-from adjit.runtime.arguments import describe, fill, flatten, item_name, layout_of, number_maker, template
+from adjit.runtime.arguments import describe, fill, flatten, item_name, layout_of, number_maker, same_layout, template
 from adjit.runtime.overlap import overlap
 from adjit.runtime.signature import place
 
@@ -37,40 +37,48 @@ def autodiff(mode: Mode, f: Callable[..., Any], *annotated: Any) -> Any:
         raise ArgumentError(f"the first argument of autodiff is {mode!r}", "give aj.Reverse or aj.Forward")
     source = source_of(f)
     signature = source.signature
-    taken = [_take(mode, a, _called(source, k)) for k, a in enumerate(annotated)]
-    values = signature.bind(tuple(t.value for t in taken), {})
-    extra = (len(signature.prefix), tuple(t.tag for t in taken))
+    taken = [_take(mode, a, source, k) for k, a in enumerate(annotated)]
+    values = signature.bind(tuple([t.value for t in taken]), {})
+    extra = (len(signature.prefix), tuple([t.tag for t in taken]))
     plan = engine_of(source, ("autodiff", mode), _Reverse if mode is Mode.REVERSE else _Forward)
     return plan.plan(values, extra).run(values, taken)
 
 
-class _Taken(NamedTuple):
+class _Taken:
     """An annotated argument: its value, what is active in it, and its shadow trees."""
 
-    value: Any
-    tag: Any
-    shadows: tuple[Any, ...] = ()
+    __slots__ = ("shadows", "tag", "value")
+
+    def __init__(self, value: Any, tag: Any, shadows: tuple[Any, ...] = ()):
+        self.value, self.tag, self.shadows = value, tag, shadows
 
 
 _CONST = "const"
 _ACTIVE = "active"
 
 
-def _take(mode: Mode, a: Any, name: str) -> _Taken:
-    if isinstance(a, Duplicated):
+def _take(mode: Mode, a: Any, source: Source, k: int) -> _Taken:
+    kind = type(a)
+    if kind is int:
+        return _Taken(a, _CONST)
+    if kind is Duplicated:
         return _Taken(a.value, (mask_of(a.shadow), 1, False), (a.shadow,))
+    if kind is Const:
+        return _Taken(a.value, _CONST)
+    if kind is Active and mode is Mode.REVERSE:
+        return _Taken(a.value, _ACTIVE)
+    return _take_rare(a, _called(source, k))
+
+
+def _take_rare(a: Any, name: str) -> _Taken:
     if isinstance(a, BatchDuplicated):
         masks = {mask_of(s) for s in a.shadows}
         if len(masks) != 1:
             reason = f"the shadows of '{name}' differ in structure" if masks else f"'{name}' has no shadows"
             raise ArgumentError(reason, "BatchDuplicated(x, (dx1, dx2)): one structure, at least one shadow")
         return _Taken(a.value, (masks.pop(), len(a.shadows), True), a.shadows)
-    if isinstance(a, Const):
-        return _Taken(a.value, _CONST)
     if isinstance(a, Active):
-        if mode is Mode.FORWARD:
-            raise ArgumentError(f"'{name}' is Active, which Forward has not", "use Duplicated(x, dx)")
-        return _Taken(a.value, _ACTIVE)
+        raise ArgumentError(f"'{name}' is Active, which Forward has not", "use Duplicated(x, dx)")
     if any(isinstance(v, float | complex | np.inexact | np.ndarray) for v in flatten((a,))):
         kind = "an array" if isinstance(a, np.ndarray) else f"a {type(a).__name__}"
         remedy = "write Const(x), Active(x) (floats) or Duplicated(x, dx) (arrays)"
@@ -83,13 +91,15 @@ def _called(source: Source, k: int) -> str:
     return names[at] if at < len(names) else f"argument {k}"
 
 
-class _Slot(NamedTuple):
+class _Slot:
     """An active leaf with shadows: its number, leaf, name, and whether the program writes the array."""
 
-    at: int
-    leaf: Leaf
-    name: str
-    written: bool
+    __slots__ = ("at", "dtype", "is_array", "leaf", "name", "written")
+
+    def __init__(self, at: int, leaf: Leaf, name: str, written: bool):
+        self.at, self.leaf, self.name, self.written = at, leaf, f"'{name}'", written
+        self.is_array = isinstance(leaf.type, Array)
+        self.dtype = np.dtype(leaf.type.dtype.name) if isinstance(leaf.type, Array) else None
 
 
 class _InPlace:
@@ -118,13 +128,13 @@ class _InPlace:
         self.compiled = engine.compile(specs, self.kind, tuple(active), width=self.width)
         self._call, self._captures = self.compiled.call, tuple(self.compiled.captures)
         self._results = Results(self.compiled.out)
-        slots = ((i, tree.all[i], f"'{tree.names[i]}'", bool(self.compiled.written[i])) for i in shadowed)
-        self._slots = [_Slot(*s) for s in slots]
+        written = self.compiled.written
+        self._slots = [_Slot(i, tree.all[i], tree.names[i], bool(written[i])) for i in shadowed]
         named = [
-            (f"the shadow of {s.name}", self._moves(s)) for s in self._slots for _ in range(self.width) if _array(s)
+            (f"the shadow of {s.name}", self._moves(s)) for s in self._slots for _ in range(self.width) if s.is_array
         ]
         self._guard = Guard(tree, self.compiled, named)
-        self._arrays = [_array(s) for s in self._slots for _ in range(self.width)]
+        self._arrays = [s.is_array for s in self._slots for _ in range(self.width)]
 
     def _moves(self, slot: _Slot) -> bool:
         """Whether the program writes the shadow of this leaf."""
@@ -144,7 +154,15 @@ class _InPlace:
         return shadows
 
     def _fit(self, slot: _Slot, value: Any, shadow: Any) -> Any:
-        if not _array(slot):
+        if type(shadow) is np.ndarray and shadow.dtype is slot.dtype and shadow.shape == value.shape:
+            moves = self._moves(slot)
+            if same_layout(value, shadow, writeable=moves) and (moves or not overlap(value, shadow)):
+                return shadow
+        return self._explain(slot, value, shadow)
+
+    def _explain(self, slot: _Slot, value: Any, shadow: Any) -> Any:
+        """Say what is wrong with a shadow."""
+        if not slot.is_array:
             return fit_scalar(shadow, slot.leaf, slot.name, "shadow")
         fit_array(shadow, value.shape, slot.leaf, slot.name, "shadow")
         layout, own = layout_of(shadow), layout_of(value)
@@ -226,10 +244,6 @@ class _Forward(_InPlace):
 
     def _moves(self, slot: _Slot) -> bool:
         return slot.written
-
-
-def _array(slot: _Slot) -> bool:
-    return isinstance(slot.leaf.type, Array)
 
 
 def _width(tags: tuple[Any, ...]) -> tuple[int, bool]:

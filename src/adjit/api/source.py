@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -58,22 +58,20 @@ class Source:
     """A function as the compiler takes it.
 
     base: a plain function, a dispatcher, a custom function or a `Transformed`. signature: of the innermost
-    function, with what partials bind. pure: whether it works on copies of what it would write.
+    function, with what partials bind. pure: whether it works on copies of what it would write. key: what decides
+    programs beside the base's code and captures; None where nothing does.
     """
 
     base: Callable[..., Any]
     signature: Signature
     options: Options
     pure: bool
+    key: Hashable
 
     @property
     def name(self) -> str:
+        """The function's name, for messages."""
         return self.signature.function
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """What decides programs beside the base's code and captures."""
-        return self.options, self.pure
 
 
 def source_of(f: Any) -> Source:
@@ -100,16 +98,13 @@ def _peel(f: Any) -> Source:
         inner.signature.prefix + prefix,
         {**inner.signature.keywords, **keywords},
     )
-    return replace(inner, base=f, signature=bound, options=options.over(inner.options), pure=pure or _pure(f, inner))
-
-
-def _pure(f: Any, inner: Source) -> bool:
-    return inner.pure and not isinstance(f, Operator)
+    options = options.over(inner.options)
+    return Source(f, bound, options, pure, (options, pure) if pure or options != Options() else None)
 
 
 @functools.lru_cache(maxsize=1024)
 def _plain(f: Any) -> Source:
-    return Source(f, Signature(python_function(f)), Options(), False)
+    return Source(f, Signature(python_function(f)), Options(), False, None)
 
 
 def python_function(f: Any) -> FunctionType:

@@ -17,6 +17,7 @@ from adjit.ir.types import Array, Scalar
 from adjit.runtime.arguments import item_name, layout_of
 
 _NUMBERS = (int, float, np.floating, np.integer)
+_DTYPES = {name: np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 
 
 def mask_of(tangent: Any) -> Hashable:
@@ -71,7 +72,7 @@ def fit_array(value: Any, like: tuple[int, ...], leaf: Leaf, name: str, what: st
     assert isinstance(leaf.type, Array)
     if type(value) is not np.ndarray:
         raise ArgumentError(f"{what} of {name} must be an array, not {type(value).__name__}", "give np.asarray(...)")
-    if value.dtype != leaf.type.dtype.name:
+    if value.dtype is not _DTYPES[leaf.type.dtype.name] and value.dtype != leaf.type.dtype.name:
         raise ArgumentError(
             f"{what} of {name} has dtype {value.dtype}, and {name} {leaf.type.dtype}",
             f"convert it: .astype(np.{leaf.type.dtype})",

@@ -113,6 +113,15 @@ def layout_of(a: np.ndarray[Any, Any]) -> str:
     return "F" if flags & _F else "A"
 
 
+def same_layout(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], writeable: bool) -> bool:
+    """Whether b can stand beside a: aligned, of a's layout (any, beside a strided a), writeable if asked."""
+    flags = b.flags.num
+    if not flags & _ALIGNED or (writeable and not flags & _WRITEABLE):
+        return False
+    own = a.flags.num & (_C | _F)
+    return not own or bool(flags & _C if own & _C else flags & _F)
+
+
 def _refused(value: Any, name: str) -> ArgumentError:
     cls = type(value)
     kind = f"{cls.__module__}.{cls.__qualname__}" if cls.__module__ != "builtins" else cls.__qualname__

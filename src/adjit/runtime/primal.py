@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
+
+from numba.core.dispatcher import Dispatcher
 
 from adjit.analysis.types import infer
 from adjit.frontend import Lowered, lower
 from adjit.frontend import fingerprint as source_fingerprint
 from adjit.ir.core import Function, Sym
 from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec, leaves
-from adjit.ir.types import Scalar
+from adjit.rules.custom import CustomFunction
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Primal:
 def primal_of(f: Any, specs: tuple[Spec, ...]) -> Primal:
     """Lower and type f for arguments of this structure."""
     lowered = lower(f, specs)
-    function = infer(lowered.function, _weak(lowered, specs))
+    function = infer(lowered.function, _weak(f, lowered, specs))
     options = lowered.options
     return Primal(
         function,
@@ -38,9 +41,11 @@ def primal_of(f: Any, specs: tuple[Spec, ...]) -> Primal:
     )
 
 
-def _weak(lowered: Lowered, specs: tuple[Spec, ...]) -> frozenset[Sym] | None:
+def _weak(f: Any, lowered: Lowered, specs: tuple[Spec, ...]) -> frozenset[Sym] | None:
     """Parameters that are Python numbers, where NumPy's rules hold; None for a dispatcher."""
-    if lowered.dispatcher:
+    while isinstance(f, functools.partial):
+        f = f.func
+    if isinstance(f.primal if isinstance(f, CustomFunction) else f, Dispatcher):
         return None
     flat = [leaf for s in specs for leaf in leaves(s)]
     return frozenset(p for p, leaf in zip(lowered.function.params, flat, strict=False) if leaf.weak)
@@ -98,4 +103,4 @@ def captures_of(f: Any, specs: tuple[Spec, ...], count: int) -> tuple[Any, ...]:
     return () if count == 0 else lower(f, specs).captures
 
 
-__all__ = ["Primal", "Scalar", "captures_of", "fingerprint", "primal_of", "typed_out"]
+__all__ = ["Primal", "captures_of", "fingerprint", "primal_of", "typed_out"]
