@@ -91,7 +91,9 @@ class TestForward:
 
     def test_batches(self):
         d1, d2 = np.eye(3)[0].copy(), np.eye(3)[1].copy()
-        value, tangent = aj.autodiff(aj.Forward, scaled_sum, aj.BatchDuplicated(X, (d1, d2)), aj.Const(2.0), 1)
+        value, tangent = aj.autodiff(
+            aj.Forward, scaled_sum, aj.BatchDuplicated(X, (d1, d2)), aj.Const(2.0), 1
+        )
         assert value == 28.0
         assert tangent == (pytest.approx(4.0), pytest.approx(8.0))
 
@@ -134,8 +136,8 @@ class TestRefusals:
             aj.autodiff(aj.Reverse, scaled_sum, aj.Const(X), aj.Const(2.0), aj.Active(1))
         with pytest.raises(aj.ArgumentError, match="'a' is a number"):
             aj.autodiff(aj.Reverse, scaled_sum, aj.Const(X), aj.Duplicated(2.0, 1.0), 1)
+        two = aj.BatchDuplicated(X, (np.zeros(3), np.zeros(3)))
         with pytest.raises(aj.ArgumentError, match="different sizes"):
-            two = aj.BatchDuplicated(X, (np.zeros(3), np.zeros(3)))
             aj.autodiff(aj.Reverse, lambda x, y: x[0] * y[0], two, aj.Duplicated(X, np.zeros(3)))
         with pytest.raises(aj.ArgumentError, match=r"aj\.Reverse"):
             aj.autodiff("reverse", scaled_sum, X)

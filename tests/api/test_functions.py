@@ -146,7 +146,7 @@ class TestCheckGrad:
             aj.check_grad(f, np.array([2.0, 1.0]))
 
     def test_a_kink_does_not_settle(self):
-        with pytest.raises(aj.CheckError, match="settle|differences say"):
+        with pytest.raises(aj.CheckError, match=r"settle|differences say"):
             aj.check_grad(lambda x: x if x > 0.0 else 3.0 * x, 0.0)
         with pytest.raises(aj.CheckError, match="do not settle"):
             aj.check_grad(lambda x: 1.0 + 0.0 * x if x > 0.0 else 0.0 * x, 0.0)

@@ -11,7 +11,8 @@ from .record import Case, Combination, combinations
 MODULES = (state, control, views, solvers, algorithms, language, points)
 CASES: list[Case] = [case for module in MODULES for case in module.CASES]
 
-# ADJIT_CASES=full multiplies every case by everything; a number sets how many combinations of a case are sampled.
+# ADJIT_CASES=full multiplies every case by everything; a number sets how many combinations of a case are
+# sampled.
 SAMPLE = os.environ.get("ADJIT_CASES", "2")
 
 
@@ -31,7 +32,10 @@ def _rotated(case: Case, turn: int, count: int) -> list[Combination]:
 
 
 def selected() -> Iterator[tuple[Case, Combination]]:
-    """The pairs that the suite runs: all of a core case (one flavour each), a rotating sample of the others."""
+    """The pairs that the suite runs.
+
+    All of a core case (one flavour each), a rotating sample of the others.
+    """
     for turn, case in enumerate(CASES):
         everything = list(combinations(case))
         if SAMPLE == "full":

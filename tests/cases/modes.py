@@ -1,7 +1,7 @@
 """How a case is run in each mode, and everything that must hold there whatever the numbers are.
 
-Each mode checks: the value and the final state of every argument equal the plain run's bit for bit, the gradient is
-right, a second run gives the same bits, gradients have the arguments' own types.
+Each mode checks: the value and the final state of every argument equal the plain run's bit for bit, the
+gradient is right, a second run gives the same bits, gradients have the arguments' own types.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def _same_values(case: Case, how: Combination, value: Any, args: Arguments) -> N
     """Value and final state against the plain run's, bit for bit where the two follow the same type rules."""
     want, final = reference_call(case, how.dtype, how.layout)
     if how.flavour == "plain" and how.dtype == "float32" and not UNCOMPILED:
-        # A plain function has NumPy 2's types (float32 stays float32), Numba's dispatcher widens: only rounding agrees.
+        # A plain function has NumPy 2's types (float32 stays float32), Numba's dispatcher widens: only
+        # rounding agrees.
         assert close(value, want, "float32"), f"value {value!r}, plain run {want!r}"
         for k, (a, b) in enumerate(zip(args, final, strict=True)):
             assert not is_float_array(a) or close(a, b, "float32"), f"argument {k} ends as {a}, plain run {b}"
@@ -109,7 +110,10 @@ def vjp_mode(case: Case, how: Combination) -> None:
 
 
 def autodiff_mode(case: Case, how: Combination) -> None:
-    """`autodiff(Reverse)`: shadows accumulate; a written array's shadow enters as the final value's cotangent."""
+    """`autodiff(Reverse)`: shadows accumulate.
+
+    A written array's shadow enters as the final value's cotangent.
+    """
     rng = np.random.default_rng(len(case.name))
     rounded = realise(realise(case.args, how.dtype), "float64")
     weights = {k: rng.uniform(0.5, 1.5, case.args[k].shape) for k in case.wrt if is_float_array(case.args[k])}

@@ -1,7 +1,7 @@
 """What a case is, how its arguments take a dtype and a layout, and the reference answers it is held to.
 
-Every expected number is either a closed form or a Richardson difference of the *plain Python function*, so nothing
-here depends on adjit; `test_reference.py` compares the two with each other.
+Every expected number is either a closed form or a Richardson difference of the *plain Python function*, so
+nothing here depends on adjit; `test_reference.py` compares the two with each other.
 """
 
 from __future__ import annotations
@@ -115,7 +115,10 @@ def realise(args: Arguments, dtype: str = "float64", layout: str = "C") -> Argum
 
 @cache
 def flavoured(program: Callable[..., Any], flavour: str) -> Callable[..., Any]:
-    """The function that adjit is given: the program, or its dispatcher (one per program, so that compiles are shared)."""
+    """The function that adjit is given.
+
+    The program, or its dispatcher (one per program, so that compiles are shared).
+    """
     return njit(program) if flavour == "njit" else program
 
 
@@ -167,7 +170,10 @@ def differences(
     wrt: tuple[int, ...],
     weights: dict[int, np.ndarray] | None = None,
 ) -> Gradients:
-    """Gradient of `value + sum over k of sum(weights[k] * final args[k])` by differences of plain Python runs."""
+    """Gradient of `value + sum over k of sum(weights[k] * final args[k])` by differences of plain Python runs.
+
+    Radient of `value + sum over k of sum(weights[k] * final args[k])` by differences of plain Python runs.
+    """
 
     def objective(position: int, index: tuple[int, ...] | None, t: float) -> float:
         run = list(realise(args))

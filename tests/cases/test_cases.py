@@ -1,4 +1,7 @@
-"""Every case in its selected combinations of mode, dtype, layout and flavour: values, final states and gradients."""
+"""Every case in its selected combinations of mode, dtype, layout and flavour.
+
+Values, final states and gradients.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The random program generator makes fair tests: deterministic, valid for Numba, smooth, varied. No adjit here."""
+"""The random program generator makes fair tests: deterministic, valid for Numba, smooth, varied.
+
+No adjit here.
+"""
 
 from __future__ import annotations
 

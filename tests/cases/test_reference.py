@@ -1,4 +1,7 @@
-"""The expected numbers are right: closed forms agree with Richardson differences of the plain functions. No adjit here."""
+"""The expected numbers are right.
+
+Closed forms agree with Richardson differences of the plain functions. No adjit here.
+"""
 
 from __future__ import annotations
 

@@ -13,10 +13,18 @@ _ROWS = 9
 def richardson(f: Callable[[float], float], x: float) -> tuple[float, float]:
     """(f'(x), error estimate): Ridders' extrapolation of central differences, over several first steps.
 
-    Too long a step (a jump, the edge of the domain) and too short a one (noise) show in the estimate.
+    Steps reach from 1/8 of |x| (at most 0.05) down, so that neither a jump nor the domain's edge is met;
+    longer ones are tried only where those drown in rounding.
     """
-    steps = [scale / 8**k for scale in {abs(x) / 8, 0.05} - {0.0} for k in range(4)]
-    return min((_ridders(f, x, h) for h in sorted(steps)), key=lambda pair: pair[1])
+    largest = min(0.05, abs(x) / 8) if x else 0.05
+    best, error = min((_ridders(f, x, largest / 8**k) for k in range(5)), key=_error)
+    if best == 0.0 or error <= 1e-9 * abs(best):
+        return best, error
+    return min((best, error), _ridders(f, x, 0.05), _ridders(f, x, abs(x) / 8 or 0.05), key=_error)
+
+
+def _error(pair: tuple[float, float]) -> float:
+    return pair[1]
 
 
 def _ridders(f: Callable[[float], float], x: float, h: float) -> tuple[float, float]:

@@ -42,20 +42,23 @@ class Typing:
 
 
 def spelling_of(let: Let) -> str | None:
-    """The dotted name of the function that the statement calls; None for operators."""
+    """The dotted name of the function that the statement calls; None for operators and adjit's own helpers."""
     if let.fn is not None:
         return let.fn
     if let.op in OPERATORS:
         return None
     from adjit import rules
 
-    return rules.get(let.op).spellings[0]
+    names = rules.get(let.op).spellings
+    return names[0] if names else None
 
 
 def _ask(let: Let, arguments: tuple[Type, ...]) -> Scalar | None:
     """Numba's type of the operation on these operands."""
     spelling = spelling_of(let)
-    function = OPERATORS.get(let.op) if spelling is None else callable_of(spelling)
+    if spelling is None and let.op not in OPERATORS:
+        return _first_float(arguments)
+    function = OPERATORS[let.op] if spelling is None else callable_of(spelling)
     if function is None:
         return None
     got = resolve(function, tuple(to_numba(t) for t in arguments))
@@ -76,14 +79,16 @@ def _special(let: Let, facts: tuple[Fact, ...]) -> Scalar | None:
         case "select":
             got = numba_types.unify(facts[1].type, facts[2].type)
             return got if isinstance(got, Scalar) else None
-        case "fdiv" | "szmul":
-            floats = [f.type for f in facts if isinstance(f.type, Scalar) and f.type.differentiable]
-            return floats[0] if floats else None
         case _:
             return None
 
 
-_SPECIAL = frozenset({"cast", "dim", "stop_gradient", "select", "fdiv", "szmul"})
+_SPECIAL = frozenset({"cast", "dim", "stop_gradient", "select"})
+
+
+def _first_float(arguments: tuple[Type, ...]) -> Scalar | None:
+    """The type of operations without a spelling of their own (`fdiv`, `szmul`, `digamma`): their float operand's."""
+    return next((t for t in arguments if isinstance(t, Scalar) and t.differentiable), None)
 
 
 def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:

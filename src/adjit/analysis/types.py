@@ -36,7 +36,7 @@ from adjit.ir.core import (
     View,
 )
 from adjit.ir.types import FLOAT64, INT64, UNKNOWN, Array, RefList, Scalar, Type
-from adjit.ir.visit import targets, walk
+from adjit.ir.visit import walk
 
 _MAX_ROUNDS = 50
 
@@ -289,14 +289,3 @@ def _origins(block: Block) -> dict[Sym, Sym]:
                 pass
     return parents
 
-
-def defined_types(function: Function) -> dict[Sym, Type]:
-    """The type of every symbol that the function defines."""
-    found = {p: p.type for p in function.params}
-    for stmt in walk(function.body):
-        for s in targets(stmt):
-            found[s] = s.type
-        if isinstance(stmt, Loop):
-            for s in (*stmt.params, *(() if stmt.index is None else (stmt.index,))):
-                found[s] = s.type
-    return found

@@ -15,7 +15,16 @@ from adjit.api.tangents import collect, fit_array, fit_scalar, mask_of, spread
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Array, Scalar
-from adjit.runtime.arguments import describe, fill, flatten, item_name, layout_of, number_maker, same_layout, template
+from adjit.runtime.arguments import (
+    describe,
+    fill,
+    flatten,
+    item_name,
+    layout_of,
+    number_maker,
+    same_layout,
+    template,
+)
 from adjit.runtime.overlap import overlap
 from adjit.runtime.signature import place
 
@@ -131,7 +140,10 @@ class _InPlace:
         written = self.compiled.written
         self._slots = [_Slot(i, tree.all[i], tree.names[i], bool(written[i])) for i in shadowed]
         named = [
-            (f"the shadow of {s.name}", self._moves(s)) for s in self._slots for _ in range(self.width) if s.is_array
+            (f"the shadow of {s.name}", self._moves(s))
+            for s in self._slots
+            for _ in range(self.width)
+            if s.is_array
         ]
         self._guard = Guard(tree, self.compiled, named)
         self._arrays = [s.is_array for s in self._slots for _ in range(self.width)]
@@ -150,7 +162,9 @@ class _InPlace:
         for slot, batch in zip(self._slots, given, strict=True):
             shadows += [self._fit(slot, leaves[slot.at], s) for s in batch]
         if self._guard.needed:
-            self._guard.check(leaves, [s for s, is_array in zip(shadows, self._arrays, strict=True) if is_array])
+            self._guard.check(
+                leaves, [s for s, is_array in zip(shadows, self._arrays, strict=True) if is_array]
+            )
         return shadows
 
     def _fit(self, slot: _Slot, value: Any, shadow: Any) -> Any:
@@ -172,7 +186,9 @@ class _InPlace:
         if not shadow.flags.aligned or (self._moves(slot) and not shadow.flags.writeable):
             raise ArgumentError(f"shadow of {slot.name} is read-only or not aligned", "pass a writable copy")
         if not self._moves(slot) and overlap(value, shadow):
-            raise ArgumentError(f"shadow of {slot.name} shares memory with {slot.name}", "pass a copy as shadow")
+            raise ArgumentError(
+                f"shadow of {slot.name} shares memory with {slot.name}", "pass a copy as shadow"
+            )
         return shadow
 
 
@@ -187,9 +203,7 @@ class _Reverse(_InPlace):
         order = sorted(i for _, on, _ in self.active for i in on)
         self._at = {i: k * self.width for k, i in enumerate(order)}
         self._makers = {i: number_maker(self._tree.all[i], own=True) for i in order}
-        self._trees = {
-            k: self._gradient_tree(on, spec) for k, on, spec in self.active
-        }
+        self._trees = {k: self._gradient_tree(on, spec) for k, on, spec in self.active}
         self._positions = len(extra[1])
 
     def run(self, values: tuple[Any, ...], taken: Sequence[_Taken]) -> Result:
@@ -251,7 +265,9 @@ def _width(tags: tuple[Any, ...]) -> tuple[int, bool]:
     shadowed = [t for t in tags if t not in (_CONST, _ACTIVE) and t[0] is not False]
     kinds = {(width, batched) for _, width, batched in shadowed}
     if len(kinds) > 1:
-        raise ArgumentError("shadows come in batches of different sizes", "give every BatchDuplicated as many shadows")
+        raise ArgumentError(
+            "shadows come in batches of different sizes", "give every BatchDuplicated as many shadows"
+        )
     return kinds.pop() if kinds else (1, False)
 
 
@@ -278,7 +294,9 @@ def _flags(spec: Spec, tag: Any, name: str) -> list[bool]:
         raise ArgumentError(f"'{name}' is Active and holds an array", "use Duplicated(x, dx) for arrays")
     flags = [leaf.type.differentiable for leaf in every]
     if not any(flags):
-        raise ArgumentError(f"'{name}' is Active, and {describe(spec)} has no derivative", "pass a float (2.0, not 2)")
+        raise ArgumentError(
+            f"'{name}' is Active, and {describe(spec)} has no derivative", "pass a float (2.0, not 2)"
+        )
     return flags
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from adjit.api.source import Source
 from adjit.ir.structure import Spec
-from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, spec_of
+from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, spec_of, writable
 from adjit.runtime.captures import watch_of
 
 debugging: ContextVar[bool] = ContextVar("adjit_debug_nans", default=False)
@@ -34,11 +34,12 @@ class Engine(Generic[P]):
     """Plans of one operator on one function.
 
     make: builds a plan from the specs of the arguments and the operator's own key (`extra`: what is active).
-    key: what tells this operator from others on the same function.
+    key: what tells this operator from others on the same function. What partials bind is not kept: it comes with
+    the call.
     """
 
     def __init__(self, source: Source, key: Hashable, make: Callable[[Engine[P], tuple[Spec, ...], Any], P]):
-        self.source, self._make = source, make
+        self.source, self._make = source.unbound(), make
         self._key = (key, source.key)
         self._watch = watch_of(source.base)
         self._names = source.signature.names
@@ -61,14 +62,17 @@ class Engine(Generic[P]):
         return self._new(key, values, extra) if plan is None else plan
 
     def compile(self, specs: tuple[Spec, ...], kind: str, active: tuple[bool, ...], **more: Any) -> Any:
-        """Build the program of `kind` ("joint", "split", "forward", "primal")."""
+        """Build the program of `kind` ("joint", "split", "forward", "primal").
+
+        Programs are built for writable arrays; `plan.Guard` refuses a read-only one that is written.
+        """
         from adjit.runtime import program
 
         options = self.source.options
         return program.build(
             program.Request(
                 f=self.source.base,
-                specs=specs,
+                specs=tuple(map(writable, specs)),
                 kind=kind,
                 active=active,
                 pure=self.source.pure,
@@ -99,7 +103,9 @@ class Engine(Generic[P]):
             return plan
 
 
-def engine_of(source: Source, key: Hashable, make: Callable[[Engine[P], tuple[Spec, ...], Any], P]) -> Engine[P]:
+def engine_of(
+    source: Source, key: Hashable, make: Callable[[Engine[P], tuple[Spec, ...], Any], P]
+) -> Engine[P]:
     """The engine of an operator that is a plain call (`vjp`, `jvp`): made once per function and options.
 
     What partials bind is not part of it: it is a run-time argument.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-
 from adjit.api.engine import Engine
 from adjit.api.plan import Gradients, Guard, Leaves, Results, seed
 from adjit.api.source import Operator, Options, Source, source_of
@@ -153,7 +152,9 @@ def _scalar_result(out: Spec, has_aux: bool, source: Source) -> Leaf:
         out = out.items[0]
     if isinstance(out, Leaf) and isinstance(out.type, Scalar) and out.type.is_float:
         return out
-    reason = f"a gradient needs a function that returns a real scalar; {source.name}() returns {describe(out)}"
+    reason = (
+        f"a gradient needs a function that returns a real scalar; {source.name}() returns {describe(out)}"
+    )
     if isinstance(out, NoneSpec):
         remedy = "use aj.autodiff with shadows, or aj.vjp(aj.pure(f), ...), whose states are results"
     elif isinstance(out, Leaf) and isinstance(out.type, Array):

@@ -24,7 +24,9 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     Raises: ArgumentError if something does not fit, or if f returns nothing that carries a derivative.
     """
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
-        raise ArgumentError("primals and tangents must be tuples", "jvp(f, (x,), (dx,)) for a function of one argument")
+        raise ArgumentError(
+            "primals and tangents must be tuples", "jvp(f, (x,), (dx,)) for a function of one argument"
+        )
     if len(primals) != len(tangents):
         reason = f"there are {len(primals)} primals and {len(tangents)} tangents"
         raise ArgumentError(reason, "give one tangent per primal, None for zero")

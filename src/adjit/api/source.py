@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
@@ -73,6 +73,10 @@ class Source:
         """The function's name, for messages."""
         return self.signature.function
 
+    def unbound(self) -> Source:
+        """The same, without what partials bind."""
+        return replace(self, signature=self.signature.unbound())
+
 
 def source_of(f: Any) -> Source:
     """Take off everything that is not the function itself. Raises ArgumentError if there is no function."""
@@ -116,7 +120,9 @@ def python_function(f: Any) -> FunctionType:
     if isinstance(f, FunctionType):
         return f
     if isinstance(f, type) or not callable(f):
-        raise ArgumentError(f"expected a function, got {f!r}", "pass a function, a dispatcher or a partial of one")
+        raise ArgumentError(
+            f"expected a function, got {f!r}", "pass a function, a dispatcher or a partial of one"
+        )
     name = getattr(f, "__name__", None) or type(f).__name__
     raise ArgumentError(f"{name} has no Python source to differentiate", f"wrap it: lambda x: {name}(x)")
 

@@ -38,7 +38,9 @@ def spread(spec: Spec, mask: Hashable, name: str, what: str) -> Iterator[bool]:
             yield from spread(item, part, item_name(name, spec, k), what)
     elif isinstance(spec, Leaf) and spec.type.differentiable:
         if isinstance(mask, tuple):
-            raise ArgumentError(f"{what} of '{name}' is a tuple, '{name}' is {spec.type}", "give one of its own kind")
+            raise ArgumentError(
+                f"{what} of '{name}' is a tuple, '{name}' is {spec.type}", "give one of its own kind"
+            )
         yield True
     else:
         kind = str(spec.type) if isinstance(spec, Leaf) else "no number"
@@ -61,7 +63,9 @@ def fit_scalar(value: Any, leaf: Leaf, name: str, what: str) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool) or not isinstance(value, numbers):
-        raise ArgumentError(f"{what} of {name} must be a number ({leaf.type}), not {type(value).__name__}", "give one")
+        raise ArgumentError(
+            f"{what} of {name} must be a number ({leaf.type}), not {type(value).__name__}", "give one"
+        )
     if leaf.type.name in ("float64", "complex128"):
         return complex(value) if leaf.type.is_complex else float(value)
     return np.dtype(leaf.type.name).type(value)
@@ -71,14 +75,18 @@ def fit_array(value: Any, like: tuple[int, ...], leaf: Leaf, name: str, what: st
     """The array, checked for dtype and shape. Raises ArgumentError."""
     assert isinstance(leaf.type, Array)
     if type(value) is not np.ndarray:
-        raise ArgumentError(f"{what} of {name} must be an array, not {type(value).__name__}", "give np.asarray(...)")
+        raise ArgumentError(
+            f"{what} of {name} must be an array, not {type(value).__name__}", "give np.asarray(...)"
+        )
     if value.dtype is not _DTYPES[leaf.type.dtype.name] and value.dtype != leaf.type.dtype.name:
         raise ArgumentError(
             f"{what} of {name} has dtype {value.dtype}, and {name} {leaf.type.dtype}",
             f"convert it: .astype(np.{leaf.type.dtype})",
         )
     if value.shape != like:
-        raise ArgumentError(f"{what} of {name} has shape {value.shape}, and {name} {like}", "give one of the same shape")
+        raise ArgumentError(
+            f"{what} of {name} has shape {value.shape}, and {name} {like}", "give one of the same shape"
+        )
     return value
 
 

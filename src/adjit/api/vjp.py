@@ -79,8 +79,7 @@ class _Split:
         require_result(self.compiled.out, self.results, engine.source, "vjp")
         self.gradients = Gradients(tree, active)
         signature = engine.source.signature
-        shift = prefix - len(signature.prefix)
-        self.cotangents = tuple(_tree(tree, signature, k + shift, active) for k in range(count))
+        self.cotangents = tuple(_tree(tree, signature, k + prefix, active) for k in range(count))
 
     def run(self, values: tuple[Any, ...]) -> tuple[Any, Pullback]:
         """The value and a pullback that owns its records."""
@@ -155,7 +154,9 @@ def _seeds(spec: Spec, ct: Any, shapes: Any, name: str) -> Any:
         if spec.type.differentiable:
             yield _seed(spec, ct, shape, name)
         elif ct is not None:
-            raise ArgumentError(f"{name} is {spec.type} and has no derivative: its cotangent must be None", "give None")
+            raise ArgumentError(
+                f"{name} is {spec.type} and has no derivative: its cotangent must be None", "give None"
+            )
     elif ct is not None:
         raise ArgumentError(f"{name} is {describe(spec)}: its cotangent must be None", "give None")
 

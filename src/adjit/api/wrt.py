@@ -24,14 +24,18 @@ def paths(wrt: Wrt, signature: Signature) -> tuple[str, ...]:
     for k, path in enumerate(found):
         for other in found[:k]:
             if f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}."):
-                raise ArgumentError(f"wrt names '{path}' twice (also as '{other}')", "name each argument once")
+                raise ArgumentError(
+                    f"wrt names '{path}' twice (also as '{other}')", "name each argument once"
+                )
     return found
 
 
 def _path(item: object, signature: Signature) -> str:
     if isinstance(item, str):
         if item.partition(".")[0] not in signature.names:
-            raise ArgumentError(f"wrt='{item}': {signature.function}() has no such parameter", signature.known())
+            raise ArgumentError(
+                f"wrt='{item}': {signature.function}() has no such parameter", signature.known()
+            )
         return item
     if isinstance(item, bool) or not isinstance(item, int):
         raise ArgumentError(f"wrt={item!r} is not a position, a name or a path", signature.known())
@@ -80,7 +84,11 @@ def _find(path: str, of: Leaves) -> tuple[Spec, int]:
     for part in parts:
         k = _item(spec, part)
         if k is None or not isinstance(spec, TupleSpec):
-            inside = [item_name(name, spec, j) for j in range(len(spec.items))] if isinstance(spec, TupleSpec) else []
+            inside = (
+                [item_name(name, spec, j) for j in range(len(spec.items))]
+                if isinstance(spec, TupleSpec)
+                else []
+            )
             known = f"it has: {', '.join(inside)}" if inside else f"'{name}' is {describe(spec)}"
             raise ArgumentError(f"wrt='{path}': there is no '{part}' in '{name}'", known)
         start += sum(1 for s in spec.items[:k] for _ in leaves(s))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba.core import types as nb_types
@@ -25,9 +24,6 @@ from adjit.frontend.values import (
 )
 from adjit.ir.core import ONE, ZERO, Atom, Const, Loop, Sym, Undef, View, const
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UNKNOWN, Array, Scalar
-
-LENGTHS: WeakKeyDictionary[Sym, int] | dict[Sym, int] = {}
-"""Local lists and arrays whose length is a literal's, so that they can be unpacked."""
 
 REDUCTIONS = frozenset("sum mean prod min max argmin argmax any all std var cumsum dot sort argsort".split())
 
@@ -252,7 +248,7 @@ def list_of(lx: Lowering, items: list[Value], node: ast.AST, dtype: Scalar = UNK
     for k, value in enumerate(values):
         lx.builder.store(array, (const(k),), value)
     lx.lists.add(array)
-    LENGTHS[array] = len(values)
+    lx.lengths[array] = len(values)
     return array
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adjit.ir.core import (
+    FALSE,
+    TRUE,
     Alloc,
     Atom,
     Block,
@@ -26,6 +28,7 @@ from adjit.ir.core import (
     Undef,
     View,
 )
+from adjit.ir.types import BOOL
 from adjit.ir.visit import Rewriter, operands, walk
 
 _TRAPS = frozenset({"div", "floordiv", "mod"})
@@ -62,7 +65,8 @@ class _Unchanged(Rewriter):
         keep: list[int] = []
         for k, (p, init, after, r) in enumerate(zip(stmt.params, stmt.inits, stmt.nexts, stmt.results, strict=True)):
             start = self.atom(init)
-            if after == p or (isinstance(after, Const) and after == start):
+            same = after == p or (isinstance(after, Const) and after == start)
+            if same and not isinstance(start, Undef):
                 self.env[p] = self.env[r] = start
                 self.found = True
             else:
@@ -82,6 +86,8 @@ class _Unchanged(Rewriter):
         assert isinstance(new, If)
         keep: list[int] = []
         for k, (a, b, r) in enumerate(zip(new.then_values, new.else_values, new.results, strict=True)):
+            if a == TRUE and b == FALSE and new.cond.type == BOOL:
+                a = b = new.cond
             if a == b and not isinstance(a, Undef):
                 self.env[r] = a
                 self.found = True

@@ -15,6 +15,7 @@ import numpy as np
 from adjit.frontend.fence import refuse, span_of
 from adjit.frontend.liveness import Scope
 from adjit.frontend.values import (
+    FIRST_TURN,
     NONE,
     UNBOUND,
     Closure,
@@ -112,6 +113,10 @@ class Lowering:
         self.dependencies: dict[object, None] = {}
         self.prefixes: dict[Sym, tuple[Sym, tuple[Atom, ...]]] = {}
         self.lists: set[Sym] = set()
+        self.lengths: dict[Sym, int] = {}
+        self.head: list[Stmt] = []
+        self.params: set[Sym] = set()
+        self.extents: dict[tuple[Sym, int], Sym] = {}
 
     # where we are
 
@@ -197,7 +202,7 @@ class Lowering:
         joined: dict[str, Value] = {}
         for name in dict.fromkeys((*a.names, *b.names)):
             value = self._meet(name, _at_end(name, a, b), _at_end(name, b, a), base, flow)
-            if not isinstance(value, Unbound):
+            if not isinstance(value, Unbound) or value is FIRST_TURN:
                 joined[name] = value
         self.frame.env = Env(joined, a.dead and b.dead)
         if then.block or els.block or flow.targets:
@@ -225,7 +230,7 @@ class Lowering:
         absent = Undef(value.type)
         pair = (value, absent) if first else (absent, value)
         target_type = value.type if isinstance(value.type, Array) or value.type == BOOL else UNKNOWN
-        return flow.meet(*pair, target_type, _hint(name))
+        return flow.meet(*pair, target_type, hint_of(name))
 
     def branch(self, cond: Atom, then: Callable[[], Value], els: Callable[[], Value], node: ast.AST) -> Value:
         """The value of `then() if cond else els()`; only the taken one is evaluated."""
@@ -250,6 +255,7 @@ class Lowering:
     def guarded(self, flags: list[Atom], run: Callable[[], None]) -> None:
         """Run only where none of the exits has been taken."""
         keep = self.negate(self.any_of(flags))
+        before = self.env
         inside = self.env.copy()
         for name in (*EXITS, RESULT):
             inside.names.pop(name, None)
@@ -258,6 +264,9 @@ class Lowering:
             if name in self.env.names:
                 then.env.names.setdefault(name, self.env.names[name])
         self.join(keep, then, Branch([], self.env))
+        pending = [name for name in EXITS if before.flag(name) in flags]
+        if len(pending) == 1 and (then.env.dead or then.env.flag(pending[0]) == TRUE):
+            self.env.names[pending[0]] = TRUE  # either it was taken before, or inside
 
     # Python objects
 
@@ -320,7 +329,20 @@ class Lowering:
         if id(array) not in self.captured:
             type_ = Array(self.dtype(array.dtype, node), array.ndim, layout_of(array), not array.flags.writeable)
             self.captured[id(array)] = (array, Sym(name.rpartition(".")[2], type_))
+            self.params.add(self.captured[id(array)][1])
         return self.captured[id(array)][1]
+
+    def extent(self, array: Sym, axis: int) -> Sym:
+        """`array.shape[axis]`; of an argument, once at the head of the function."""
+        base, before = self.prefix(array)
+        axis += len(before)
+        if base not in self.params:
+            return self.builder.dim(base, axis)
+        if (base, axis) not in self.extents:
+            with self.builder.collect() as block:
+                self.extents[base, axis] = self.builder.dim(base, axis)
+            self.head += block
+        return self.extents[base, axis]
 
     # views of leading axes, so that a[i][j] is one load
 
@@ -363,7 +385,7 @@ def meet(name: str, a: Value, b: Value, flow: Flow) -> Value:
         elif isinstance(b, Undef):
             b = Undef(a.type)
         joined = joined_type(a.type, b.type)
-        return Conflict((kind(a), kind(b))) if joined is None else flow.meet(a, b, joined, _hint(name))
+        return Conflict((kind(a), kind(b))) if joined is None else flow.meet(a, b, joined, hint_of(name))
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         if a.cls is b.cls and len(a.items) == len(b.items):
             items = tuple(meet(name, x, y, flow) for x, y in zip(a.items, b.items, strict=True))
@@ -390,8 +412,12 @@ def _local(value: Value) -> bool:
     return any(not isinstance(a, Const) for a in atoms(value))
 
 
-def _hint(name: str) -> str:
-    return name.removeprefix("$") if name != "$value" else "t"
+_HINTS = {RETURN: "returned", BREAK: "broke", CONTINUE: "skipped", RESULT: "result", "$stop": "stop", "$value": "t"}
+
+
+def hint_of(name: str) -> str:
+    """The name of a symbol for a user's name or one of the frontend's own."""
+    return _HINTS.get(name, name)
 
 
 def layout_of(array: Any) -> str:

@@ -12,6 +12,7 @@ from adjit.frontend import arrays, calls, indexing, statements
 from adjit.frontend.context import DeadPath, Frame, Lowering
 from adjit.frontend.fence import EXPRESSIONS, WRITE_THE_LOOP
 from adjit.frontend.values import (
+    FIRST_TURN,
     NONE,
     Closure,
     Conflict,
@@ -148,6 +149,8 @@ def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
     while scope is not None:
         if name in scope.scope.names:
             value = scope.env.names.get(name)
+            if value is FIRST_TURN:
+                raise DeadPath
             if value is None or isinstance(value, Unbound):
                 lx.refuse(node, f"'{name}' is read before it is assigned", "assign it first")
             return value
@@ -212,8 +215,8 @@ def items_of(lx: Lowering, value: Value, node: ast.AST) -> list[Value]:
     """The items of something that is unpacked: a tuple, or a local list or array of known length."""
     if isinstance(value, TupleValue):
         return list(value.items)
-    if isinstance(value, Sym) and value in arrays.LENGTHS:
-        return [indexing.load(lx, value, const(k), node) for k in range(arrays.LENGTHS[value])]
+    if isinstance(value, Sym) and value in lx.lengths:
+        return [indexing.load(lx, value, const(k), node) for k in range(lx.lengths[value])]
     if is_array(value):
         lx.refuse(node, "an array is unpacked", "index it")
     lx.refuse(node, f"{kind(value)} is unpacked")

@@ -23,7 +23,7 @@ def place(lx: Lowering, node: ast.Subscript) -> tuple[Value, Value]:
 
 def extent(lx: Lowering, array: Sym, axis: int) -> Atom:
     """`array.shape[axis]`."""
-    return lx.builder.dim(array, axis)
+    return lx.extent(array, axis)
 
 
 def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:

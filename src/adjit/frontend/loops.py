@@ -12,9 +12,11 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from adjit.errors import UnsupportedError
 from adjit.frontend import expressions, indexing, liveness, statements
-from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, Env, Lowering
+from adjit.frontend.context import BREAK, CONTINUE, EXITS, RESULT, RETURN, Branch, Env, Lowering, hint_of
 from adjit.frontend.values import (
+    FIRST_TURN,
     UNBOUND,
     Conflict,
     EnumerateValue,
@@ -65,6 +67,8 @@ class _Plan:
     def start(self) -> tuple[Env, list[_Carried]]:
         """The names at the start of a turn."""
         env = self.before.copy()
+        for name in (*EXITS, RESULT):
+            env.names.pop(name, None)
         carried: list[_Carried] = []
         for name in self.facts.assigned:
             old = env.names.pop(name, UNBOUND)
@@ -75,9 +79,26 @@ class _Plan:
             carried.append(slot)
         return env, carried
 
+    def scout(self, turn: Callable[[], object]) -> bool:
+        """Run the first turn only to learn the kinds of names that it binds for the next one."""
+        names = [n for n in self.facts.assigned if n in self.facts.start and n not in self.guesses]
+        names = [n for n in names if isinstance(self.before.names.get(n, UNBOUND), Unbound)]
+        if not names:
+            return False
+        env, _ = self.start()
+        env.names.update(dict.fromkeys(names, FIRST_TURN))
+        try:
+            end = self.lx.attempt(env, lambda: turn() and None).env
+        except UnsupportedError:
+            return False
+        for name in names:
+            found = end.names.get(name, UNBOUND)
+            self.guesses[name] = Undef(UNKNOWN) if isinstance(found, Unbound | Conflict) else found
+        return True
+
     def slot(self, name: str, old: Value, otherwise: Value) -> _Carried:
         template = otherwise if isinstance(old, Unbound) else old
-        params = [Sym(name.removeprefix("$"), _param_type(name, a)) for a in atoms(template)]
+        params = [Sym(hint_of(name), _param_type(name, a)) for a in atoms(template)]
         value = rebuild(template, iter(params))
         inits = [Undef(p.type) for p in params] if isinstance(old, Unbound) else list(atoms(old))
         return _Carried(name, value, params, inits, value)
@@ -106,8 +127,8 @@ class _Plan:
         """A name that is only read after the loop: its slot, or what it stands for without one."""
         old = self.before.names.get(name, FALSE if name in (RETURN, BREAK) else UNBOUND)
         value = end.names.get(name, UNBOUND)
-        if end.dead or isinstance(value, Unbound):
-            return None, old
+        if end.dead or isinstance(value, Unbound) or (name in (RETURN, BREAK) and value == FALSE):
+            return None, UNBOUND if name in (RETURN, BREAK) else old
         if isinstance(value, Conflict):
             return None, value
         template = value
@@ -147,7 +168,12 @@ def _emit(
         start, carried = plan.start()
         index = None if bounds is None else Sym(hint, UNKNOWN)
         stop: list[Atom | None] = []
-        branch = lx.attempt(start, lambda index=index, stop=stop: stop.append(turn(index)))
+        try:
+            branch = lx.attempt(start, lambda index=index, stop=stop: stop.append(turn(index)))
+        except UnsupportedError:
+            if not plan.scout(lambda index=index: turn(index)):
+                raise
+            continue
         nexts = [plan.nexts(slot, branch.env) for slot in carried]
         if all(n is not None for n in nexts):
             break

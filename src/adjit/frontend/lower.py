@@ -61,8 +61,10 @@ def _lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
     outer = Frame("<call>", source.file, Scope(frozenset(), {}), Env(), None, plain=dispatcher is None)
     lx.frames.append(outer)
     params: list[Sym] = []
+    lx.builder.span = span_of(source.file, source.node)
     names = _parameter_names(source.node, len(partial_args), partial_keywords, len(specs))
     values = [_argument(lx, spec, name, params, source.node) for spec, name in zip(specs, names, strict=True)]
+    lx.params.update(params)
     bound = [lx.wrap(a, "bound", source.node) for a in partial_args]
     keywords = {k: lx.wrap(v, k, source.node) for k, v in partial_keywords.items()}
     args, kwargs = _spread(source.node, [*bound, *values], names, keywords, len(bound))
@@ -83,7 +85,7 @@ def _lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
     whole = Function(
         name,
         (*params, *hidden),
-        lx.builder.block(),
+        (*lx.head, *lx.builder.block()),
         tuple(atoms(value)),
         (function.__doc__ or "").strip(),
         span_of(source.file, source.node),

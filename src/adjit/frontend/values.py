@@ -135,6 +135,8 @@ Value = (
 
 NONE = Static(None)
 UNBOUND = Unbound()
+FIRST_TURN = Unbound()
+"""A name that is bound only by a later turn of the loop: paths that read it do not exist in the first one."""
 
 
 def is_atom(value: Value) -> bool:

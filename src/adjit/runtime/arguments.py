@@ -8,6 +8,7 @@ per key. What adjit does not take is refused here, by the argument's name.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -97,9 +98,13 @@ def _array_type(a: np.ndarray[Any, Any], name: str) -> Array:
     flags = a.flags.num
     known = _NUMPY.get(a.dtype.type)
     if known is None or a.dtype.fields is not None:
-        raise ArgumentError(f"'{name}' is an array of dtype {a.dtype}", f"supported: {', '.join(sorted(_NUMPY.values()))}")
+        raise ArgumentError(
+            f"'{name}' is an array of dtype {a.dtype}", f"supported: {', '.join(sorted(_NUMPY.values()))}"
+        )
     if not a.dtype.isnative:
-        raise ArgumentError(f"'{name}' is byte-swapped ({a.dtype})", "pass x.astype(x.dtype.newbyteorder('='))")
+        raise ArgumentError(
+            f"'{name}' is byte-swapped ({a.dtype})", "pass x.astype(x.dtype.newbyteorder('='))"
+        )
     if not flags & _ALIGNED:
         raise ArgumentError(f"'{name}' is not aligned in memory", "pass x.copy()")
     return Array(Scalar(known), a.ndim, layout_of(a), readonly=not flags & _WRITEABLE)
@@ -149,6 +154,17 @@ def flatten(values: Sequence[Any]) -> list[Any]:
         elif isinstance(v, tuple):
             out += flatten(v)
     return out
+
+
+def writable(spec: Spec) -> Spec:
+    """The spec with no array marked read-only."""
+    match spec:
+        case Leaf(type=Array(readonly=True) as t):
+            return Leaf(replace(t, readonly=False))
+        case TupleSpec(items=items, cls=cls):
+            return TupleSpec(tuple(map(writable, items)), cls)
+        case _:
+            return spec
 
 
 def leaf_names(spec: Spec, name: str) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """What a plain function reads beside its arguments, and a key that says whether it is still the same.
 
 A compiled program has the captured scalars of its function built in, so they belong to its key: closure cells,
-globals, and attributes of modules other than the numerical ones, of the function and of every plain function
-that it reaches. Dispatchers freeze what they capture, as Numba does, and are keyed by identity.
+globals, attributes of captured objects and of modules other than the numerical ones, of the function and of
+every plain function that it reaches. Dispatchers freeze what they capture, as Numba does, and are keyed by identity.
 
 `Watch.key()` costs some tens of nanoseconds per captured name while nothing changed.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -45,12 +45,15 @@ class Watch:
 
     def key(self) -> Hashable:
         """A key of all captured values; the same object as long as nothing was rebound."""
-        cells, names, key = self._seen
+        cells, names, attributes, key = self._seen
         for cell, value in cells:
             if _content(cell) is not value:
                 return self._look()
         for scope, name, value in names:
             if scope.get(name, _ABSENT) is not value:
+                return self._look()
+        for owner, name, value in attributes:
+            if getattr(owner, name, _ABSENT) is not value:
                 return self._look()
         return key
 
@@ -58,7 +61,7 @@ class Watch:
         walk = _Walk()
         top = walk.function(self._f)
         key = _Hashed((top, tuple(walk.parts)))
-        self._seen = tuple(walk.cells), tuple(walk.names), key
+        self._seen = tuple(walk.cells), tuple(walk.names), tuple(walk.attributes), key
         return key
 
 
@@ -80,13 +83,16 @@ class _Hashed:
         return self.hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, _Hashed) and self.hash == other.hash and self.parts == other.parts)
+        return self is other or (
+            isinstance(other, _Hashed) and self.hash == other.hash and self.parts == other.parts
+        )
 
 
 class _Walk:
     def __init__(self) -> None:
         self.cells: list[tuple[Any, object]] = []
         self.names: list[tuple[dict[str, Any], str, object]] = []
+        self.attributes: list[tuple[object, str, object]] = []
         self.parts: list[Hashable] = []
         self._seen: set[int] = set()
 
@@ -108,44 +114,62 @@ class _Walk:
             self.names.append((vars(f), name, vars(f)[name]))
         return f.structure_key(), tuple(self.function(g) for g in inner if g is not None)
 
-    def value(self, v: Any) -> Hashable:
-        """The key of a captured value: numbers by value, functions by code, everything else by identity."""
+    def value(self, v: Any, names: frozenset[str] = frozenset()) -> Hashable:
+        """The key of a captured value: numbers by value, functions by code, the rest by identity.
+
+        names: what the function that captures it may read of it.
+        """
         if v is None or isinstance(v, bool | int | float | complex | str | bytes):
             return type(v), repr(v)
         if isinstance(v, np.generic):
             return type(v), v.dtype, v.tobytes()
         if isinstance(v, tuple):
-            return type(v), tuple(self.value(item) for item in v)
+            return type(v), tuple(self.value(item, names) for item in v)
         if isinstance(v, np.ndarray):
             return Same(v), v.dtype, v.ndim, v.flags.num
-        return self.function(v) if callable(v) else Same(v)
+        if isinstance(v, FunctionType | Dispatcher) or hasattr(v, "captured_functions"):
+            return self.function(v)
+        return Same(v) if _stable(v) else self._object(v, names)
+
+    def _object(self, v: object, names: frozenset[str]) -> Hashable:
+        """A class or an instance: its attributes that the function may read are built in, as globals are."""
+        if id(v) in self._seen:
+            return Same(v)
+        self._seen.add(id(v))
+        found = []
+        for name in sorted(names):
+            attribute = getattr(v, name, _ABSENT)
+            if attribute is not _ABSENT and not isinstance(attribute, MethodType):
+                self.attributes.append((v, name, attribute))
+                found.append((name, self.value(attribute, names)))
+        return Same(v), tuple(found)
 
     def _plain(self, f: FunctionType) -> None:
         if id(f) in self._seen:
             return
         self._seen.add(id(f))
+        names = frozenset(_names(f.__code__))
         for cell in f.__closure__ or ():
             value = _content(cell)
             self.cells.append((cell, value))
-            self.parts.append(_ABSENT if value is _ABSENT else self.value(value))
-        names = set(_names(f.__code__))
+            self.parts.append(_ABSENT if value is _ABSENT else self.value(value, names))
         for name in sorted(names):
             if name in f.__globals__:
                 self._global(f.__globals__, name, names)
 
-    def _global(self, scope: dict[str, Any], name: str, names: set[str]) -> None:
+    def _global(self, scope: dict[str, Any], name: str, names: frozenset[str]) -> None:
         value = scope[name]
         self.names.append((scope, name, value))
         if not isinstance(value, ModuleType):
-            self.parts.append((name, self.value(value)))
+            self.parts.append((name, self.value(value, names)))
             return
         self.parts.append((name, Same(value)))
-        if value.__name__.partition(".")[0] in _STABLE:
+        if _stable(value):
             return
         inner = vars(value)
         for attribute in sorted(names & inner.keys()):
             self.names.append((inner, attribute, inner[attribute]))
-            self.parts.append((name, attribute, self.value(inner[attribute])))
+            self.parts.append((name, attribute, self.value(inner[attribute], names)))
 
 
 def _content(cell: Any) -> object:
@@ -153,6 +177,15 @@ def _content(cell: Any) -> object:
         return cell.cell_contents
     except ValueError:
         return _ABSENT
+
+
+def _stable(v: Any) -> bool:
+    """Whether a module, class or instance comes from a library whose attributes nobody rebinds."""
+    if isinstance(v, ModuleType):
+        home = v.__name__
+    else:
+        home = (v if isinstance(v, type) else type(v)).__module__
+    return home.partition(".")[0] in _STABLE
 
 
 def _names(code: CodeType) -> Iterator[str]:

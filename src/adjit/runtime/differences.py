@@ -14,7 +14,9 @@ _ROWS = 6
 _STEP = 4e-3
 
 
-def derivative(phi: Callable[[float], np.ndarray[Any, Any]]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def derivative(
+    phi: Callable[[float], np.ndarray[Any, Any]],
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The derivative at 0 of a vector-valued function of one number, and an estimate of its error.
 
     Where phi is NaN for the larger steps, the smaller ones decide. The error is infinite where nothing settled.

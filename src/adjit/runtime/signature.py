@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjit.errors import ArgumentError, UnsupportedError
-from adjit.ir.core import Span
+
+if TYPE_CHECKING:
+    from adjit.ir.core import Span
 
 
 class Signature:
@@ -41,6 +43,10 @@ class Signature:
             return args
         return self._bind(self.prefix + args, {**self.keywords, **kwargs})
 
+    def unbound(self) -> Signature:
+        """The same parameters, without what partials bind."""
+        return Signature(self.py_func) if self.prefix or self.keywords else self
+
     def parameter(self, position: int) -> tuple[int, int | None]:
         """The parameter that takes the call's positional argument; the item of it for `*args`."""
         at = position + len(self.prefix)
@@ -59,7 +65,9 @@ class Signature:
         if self.variadic is not None:
             values[self.variadic] = tuple(args[self.positional :])
         elif len(args) > self.positional:
-            raise TypeError(f"{self.function}() takes {self.positional} positional arguments but {len(args)} were given")
+            raise TypeError(
+                f"{self.function}() takes {self.positional} positional arguments but {len(args)} were given"
+            )
         for name, value in kwargs.items():
             k = self._by_name.get(name)
             if k is None:
@@ -77,6 +85,8 @@ class Signature:
 
 def place(py_func: Any) -> Span | None:
     """The line where a function is defined."""
+    from adjit.ir.core import Span
+
     code = getattr(py_func, "__code__", None)
     return Span(code.co_filename, code.co_firstlineno) if code is not None else None
 
@@ -90,5 +100,7 @@ def _parameters(py_func: Callable[..., Any]) -> list[inspect.Parameter]:
         ) from None
     for p in parameters:
         if p.kind is p.VAR_KEYWORD:
-            raise UnsupportedError(f"'**{p.name}' cannot be differentiated", "name the keywords", place(py_func))
+            raise UnsupportedError(
+                f"'**{p.name}' cannot be differentiated", "name the keywords", place(py_func)
+            )
     return parameters

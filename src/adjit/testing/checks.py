@@ -1,8 +1,11 @@
-"""Everything that must hold for a differentiated program, whatever it computes. Used by `adjit fuzz` and by tests.
+"""Everything that must hold for a differentiated program, whatever it computes. Used by `adjit fuzz` and by
+tests.
 
 For arguments a, value v(a), final arrays a'(a) and random weights w, all in one scalar L = v + sum(w * a'):
-`autodiff(Reverse)` seeded with w leaves dL/da in the shadows (this also covers "read-only arrays accumulate");
-`autodiff(Forward)` along t gives (dv, da'); so <dL/da, t> = dv + <w, da'>, and both equal a Richardson difference.
+`autodiff(Reverse)` seeded with w leaves dL/da in the shadows (this also covers "read-only arrays
+accumulate");
+`autodiff(Forward)` along t gives (dv, da'); so <dL/da, t> = dv + <w, da'>, and both equal a Richardson
+difference.
 """
 
 from __future__ import annotations
@@ -103,11 +106,11 @@ def load(program: Program, folder: Path, decorated: bool) -> Callable[..., Any]:
     return namespace[program.name]
 
 
-def check_subject(subject: Subject, seed: int) -> None:
-    """All checks, cheapest and most telling first."""
+def check_subject(subject: Subject, seed: int | None) -> None:
+    """All checks, most telling first; without a seed every operator is held to them."""
     if not subject.wrt:
         raise Rejected("nothing to differentiate")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed or 0)
     weights = {k: rng.uniform(-1, 1, subject.values[k].shape) for k in subject.arrays}
     tangents = {k: rng.uniform(-1, 1, np.shape(subject.values[k])) for k in subject.wrt}
     reverse = _reverse(subject, weights)
@@ -122,8 +125,12 @@ def check_subject(subject: Subject, seed: int) -> None:
         _require(abs(sum(along) - estimate) <= near, "reverse", report + _detail(subject, weights, reverse))
         _require(abs(forward - estimate) <= near, "forward", report)
     _require(abs(sum(along) - forward) <= 1e-10 * (1e-3 + scale), "dot", report)
-    _value_and_grad(subject)
-    _vjp(subject)
+    zero = _reverse(subject, {k: np.zeros(subject.values[k].shape) for k in subject.arrays})
+    # Each operator builds the program anew, which is what a check costs: a seed sees one of the two.
+    if seed is None or seed % 4 < 2:
+        _value_and_grad(subject, zero)
+    if seed is None or seed % 4 >= 2:
+        _vjp(subject, zero)
 
 
 def _reverse(subject: Subject, weights: dict[int, np.ndarray]) -> dict[int, Any]:
@@ -196,14 +203,13 @@ def _difference(
     return 0.0, np.inf
 
 
-def _value_and_grad(subject: Subject) -> None:
+def _value_and_grad(subject: Subject, zero: dict[int, Any]) -> None:
     import adjit as aj
 
     function = aj.value_and_grad(subject.function, wrt=subject.wrt)
     placement = subject.place()
     value, gradients = function(*placement.args)
     _same_run(subject, value, placement, "value_and_grad")
-    zero = _reverse(subject, {k: np.zeros(subject.values[k].shape) for k in subject.arrays})
     for k, g in zip(subject.wrt, gradients, strict=True):
         near = np.allclose(g, zero[k], rtol=1e-10, atol=1e-12)
         _require(bool(near), "grad", f"argument {k}: value_and_grad {g}, autodiff {zero[k]}")
@@ -211,7 +217,7 @@ def _value_and_grad(subject: Subject) -> None:
     _require(same_bits(again[1], gradients), "repeat", f"value_and_grad {gradients} then {again[1]}")
 
 
-def _vjp(subject: Subject) -> None:
+def _vjp(subject: Subject, zero: dict[int, Any]) -> None:
     import adjit as aj
 
     placement = subject.place()
@@ -221,10 +227,9 @@ def _vjp(subject: Subject) -> None:
         if isinstance(argument, np.ndarray):
             argument[...] = 3
     cotangents = pullback(1.0)
-    right = aj.grad(subject.function, wrt=subject.wrt)(*subject.place().args)
-    for k, g in zip(subject.wrt, right, strict=True):
-        near = np.allclose(cotangents[k], g, rtol=1e-10, atol=1e-12)
-        _require(bool(near), "vjp", f"argument {k}: pullback {cotangents[k]}, grad {g}")
+    for k in subject.wrt:
+        near = np.allclose(cotangents[k], zero[k], rtol=1e-10, atol=1e-12)
+        _require(bool(near), "vjp", f"argument {k}: pullback {cotangents[k]}, autodiff {zero[k]}")
     _require(same_bits(pullback(1.0), cotangents), "repeat", "a pullback called twice gives other bits")
     quiet = all(ct is None for k, ct in enumerate(cotangents) if k not in subject.wrt)
     _require(quiet, "vjp", f"cotangents of integers are not None: {cotangents}")

@@ -10,8 +10,9 @@ import numpy as np
 def richardson(line: Callable[[float], float], step: float = 4e-3, levels: int = 5) -> tuple[float, float]:
     """d line/dt at t=0 and an error estimate.
 
-    Reference: C. J. F. Ridders, "Accurate computation of F'(x) and F'(x) F''(x)", 1982: central differences at halved
-    steps, extrapolated; the entry of the table that changed least is taken, and its change is the estimate.
+    Reference: C. J. F. Ridders, "Accurate computation of F'(x) and F'(x) F''(x)", 1982: central differences
+    at halved steps, extrapolated; the entry of the table that changed least is taken, and its change is the
+    estimate.
     """
     rows = [[(line(step) - line(-step)) / (2 * step)]]
     best, error = rows[0][0], np.inf

@@ -1,7 +1,7 @@
 """`python -m adjit.testing.fuzz --minutes 2 --seed 0 [--compiled]`: random programs against every check.
 
-Each failure is shrunk and written as a runnable file. Uncompiled (the default) runs the generated source as plain
-Python, about a hundred times faster to start than a compile.
+Each failure is shrunk and written as a runnable file. Uncompiled (the default) runs the generated source as
+plain Python, about a hundred times faster to start than a compile.
 """
 
 from __future__ import annotations

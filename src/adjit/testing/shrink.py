@@ -1,4 +1,7 @@
-"""Crude shrinking of a failing program: drop statements, unwrap blocks, replace expressions by their parts."""
+"""Crude shrinking of a failing program.
+
+Drop statements, unwrap blocks, replace expressions by their parts.
+"""
 
 from __future__ import annotations
 

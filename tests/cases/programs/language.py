@@ -1,4 +1,7 @@
-"""What the language offers around loops: callees, closures, tuples, defaults, None, asserts (cases A 16; E 46)."""
+"""What the language offers around loops.
+
+Callees, closures, tuples, defaults, None, asserts (cases A 16; E 46).
+"""
 
 from __future__ import annotations
 

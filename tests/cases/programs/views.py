@@ -1,4 +1,7 @@
-"""Names of arrays are references: buffers swapped by name, views kept and passed on, names chosen by branches."""
+"""Names of arrays are references.
+
+Buffers swapped by name, views kept and passed on, names chosen by branches.
+"""
 
 from __future__ import annotations
 

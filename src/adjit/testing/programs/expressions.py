@@ -1,4 +1,7 @@
-"""Random expressions: floats that stay O(1), integers, indices that stay in bounds, conditions clear of kinks."""
+"""Random expressions: floats that stay O(1), integers, indices that stay in bounds.
+
+Conditions clear of kinks.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ def generate(seed: int, attempts: int = 200) -> Program:
 
 def _attempt(seed: int, attempt: int) -> Program:
     dice = Dice((seed, attempt))
-    # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely has.
+    # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely
+    # has.
     dropped = [k for k in WEIGHTS if k not in ("store", "scalar", "for") and dice.chance(0.3)]
     weights = {k: w * dice.pick([0.5, 1.0, 2.0]) for k, w in WEIGHTS.items() if k not in dropped}
     callees: list[Callee] = []

@@ -5,8 +5,8 @@
     Statement  = Line(expression) | Block(header, body, orelse)
     Expression = template with {0}, {1}, ... and its parts
 
-Everything renders twice: as the plain program, and *probed*, with each float comparison going through an object that
-records its outcome and its margin. The two texts compute the same numbers.
+Everything renders twice: as the plain program, and *probed*, with each float comparison going through an
+object that records its outcome and its margin. The two texts compute the same numbers.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Block:
-    """A compound statement. `before` are lines ahead of it and `first` lines at the start of its body: both stay
-    with the block (a while loop's counter), so that a shrunk program still terminates."""
+    """A compound statement. `before` are lines ahead of it and `first` lines at the start of its body: both
+    stay with the block (a while loop's counter), so that a shrunk program still terminates."""
 
     header: Expression
     body: tuple[Statement, ...]
@@ -89,7 +89,10 @@ class Function:
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of the program: its value as float64/int64 template, and the layout that it is passed in."""
+    """An argument of the program.
+
+    Its value as float64/int64 template, and the layout that it is passed in.
+    """
 
     name: str
     value: np.ndarray | float | int | bool

@@ -1,4 +1,7 @@
-"""Where a run of a program stands: which way each float comparison went, how close it was, how long the run is."""
+"""Where a run of a program stands.
+
+Which way each float comparison went, how close it was, how long the run is.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,17 @@ from adjit.testing.programs.nodes import Program
 
 
 class Rejected(Exception):
-    """The program or these inputs are no test: too close to a kink, too long, not finite, or not valid Python."""
+    """The program or these inputs are no test.
+
+    Too close to a kink, too long, not finite, or not valid Python.
+    """
 
 
 class Probe:
-    """Records the outcomes (`trace`) and the smallest margin of a run's comparisons; stops runs that are too long."""
+    """Records the outcomes (`trace`) and the smallest margin of a run's comparisons.
+
+    Stops runs that are too long.
+    """
 
     def __init__(self, limit: int = 4000):
         self.trace: list[int] = []

@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 @dataclass
 class Callee:
-    """An earlier function of the module: what it takes ("vector", "matrix", "float", "int", "ints") and returns
-    ("float", "pair" or "none")."""
+    """An earlier function of the module: what it takes ("vector", "matrix", "float", "int", "ints") and
+    returns ("float", "pair" or "none")."""
 
     name: str
     params: tuple[str, ...]
@@ -23,8 +23,8 @@ class Callee:
 
 @dataclass
 class Scope:
-    """Names in scope. Arrays are never empty. `counters` are loop variables; `over` says over which array's length
-    a counter runs, so that it may index without wrapping."""
+    """Names in scope. Arrays are never empty. `counters` are loop variables; `over` says over which array's
+    length a counter runs, so that it may index without wrapping."""
 
     floats: list[str] = field(default_factory=list)
     ints: list[str] = field(default_factory=list)

@@ -1,4 +1,7 @@
-"""Random statements: stores, loops, branches, views, buffers swapped by name, scratch arrays, callees, exits."""
+"""Random statements: stores, loops, branches, views, buffers swapped by name, scratch arrays.
+
+Callees, exits.
+"""
 
 from __future__ import annotations
 

@@ -28,6 +28,8 @@ from adjit.ir.core import (
     Let,
     Load,
     Loop,
+    RefGet,
+    RefNew,
     Slice,
     Store,
     Sym,
@@ -146,6 +148,17 @@ class Materialiser:
         else:
             self.wanted[s] = None
 
+    def _choices(self, stmt: If, s: Sym) -> list[Atom]:
+        """The values of an array result that are defined outside the branches."""
+        j = stmt.results.index(s)
+        return [
+            v
+            for region, values in zip(
+                self.regions.inner[id(stmt)], (stmt.then_values, stmt.else_values), strict=True
+            )
+            if (v := values[j]) not in self.regions.defined(region)
+        ]
+
     def _keep(self, array: Sym) -> None:
         """An array made inside a loop or branch is needed: keep a reference to it, or refuse."""
         stmt = self.regions.definition.get(array)
@@ -170,6 +183,10 @@ class Materialiser:
                 inner = [stmt.array, *_slice_atoms(stmt)]
             case Load():
                 inner = [stmt.array, *stmt.index]
+            case RefGet():
+                inner = [stmt.references, stmt.position]
+            case If() if isinstance(s.type, Array):
+                inner = [stmt.cond, *self._choices(stmt, s)]
             case _:
                 pass
         before = len(causes)
@@ -191,6 +208,13 @@ class Materialiser:
             self._level_memo[s] = self._level(s)
         return self._level_memo[s]
 
+    def at_level(self, a: Atom, least: int) -> int:
+        """The level where an atom that was just needed stands, at least `least`."""
+        if not isinstance(a, Sym):
+            return least
+        level = self.level(a)
+        return len(self.stack) - 1 if level is None else max(least, level)
+
     def _level(self, s: Sym) -> int | None:
         region, at = self.regions.where[s]
         d = self._open(region)
@@ -206,6 +230,10 @@ class Materialiser:
                 return self._all(stmt.args, d)
             case View():
                 return self._all((stmt.array, *_slice_atoms(stmt)), d)
+            case RefGet():
+                return self._all((stmt.references, stmt.position), d)
+            case RefNew():
+                return 0
             case Load():
                 return self._load_level(stmt, d)
             case Alloc():
@@ -334,7 +362,13 @@ class Materialiser:
                 target = fresh(s)
                 self.stack[level].builder.append(Load(target, array, index, stmt.span))
                 return target
-            case Alloc():
+            case RefGet():
+                references = self.need_sym(stmt.references)
+                position = self.need(stmt.position)
+                target = fresh(s)
+                self.stack[level].builder.append(RefGet(target, references, position, stmt.span))
+                return target
+            case Alloc() | RefNew():
                 self.kept[s] = None
                 return s
             case If():

@@ -30,6 +30,7 @@ from adjit.ir.core import (
     RefAppend,
     RefGet,
     RefNew,
+    Slice,
     Stmt,
     Store,
     Sym,
@@ -130,8 +131,7 @@ class Sweep(Materialiser):
             case RefGet():
                 made = Sym(f"d{a.name}", a.type)
                 position = self.need(stmt.position)
-                level = self.level(stmt.position) if isinstance(stmt.position, Sym) else level
-                assert level is not None
+                level = self.at_level(stmt.position, level)
                 references = self._shadow_list(stmt.references)
                 self.stack[level].builder.append(RefGet(made, references, position, stmt.span))
             case _:
@@ -175,18 +175,15 @@ class Sweep(Materialiser):
             if base in scope.shadows.values():
                 least = max(least, k)
         for item in stmt.index:
-            for a in (item,) if isinstance(item, Sym) else ():
-                least = max(least, self.level(a) or 0)
-            if not isinstance(item, Sym | Const) and hasattr(item, "start"):
-                for a in (item.start, item.stop, item.step):  # type: ignore[union-attr]
-                    if isinstance(a, Sym):
-                        least = max(least, self.level(a) or 0)
+            parts = (item.start, item.stop, item.step) if isinstance(item, Slice) else (item,)
+            for a in parts:
+                if a is not None:
+                    least = self.at_level(a, least)
         return least
 
     def _shadow_of_branch(self, stmt: If, a: Sym, level: int) -> tuple[Sym, int]:
         cond = self.need(stmt.cond)
-        if isinstance(stmt.cond, Sym):
-            level = max(level, self.level(stmt.cond) or 0)
+        level = self.at_level(stmt.cond, level)
         j = stmt.results.index(a)
         bodies, values = [], []
         for branch, ends in enumerate((stmt.then_values, stmt.else_values)):

@@ -1,0 +1,299 @@
+"""What `check_grad` does: values, directional derivatives and single components against differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from adjit.api.check import CheckReport
+from adjit.api.grad import value_and_grad
+from adjit.api.jit import Primal, jit
+from adjit.api.jvp import jvp
+from adjit.api.pure import pure
+from adjit.api.source import source_of
+from adjit.api.vjp import vjp
+from adjit.errors import ArgumentError, CheckError, MissingRuleError, UnsupportedError
+from adjit.runtime.arguments import spec_of
+from adjit.runtime.differences import derivative
+
+_DIRECTIONS = 3
+_TOLERANCE = {"float64": 1e-6, "float32": 5e-3}
+_COMPONENTS = 64
+_SETTLED = 1e-2
+
+
+class Comparison:
+    """One function at one set of arguments. Nothing here touches the arguments themselves."""
+
+    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
+        self.f, self.args, self.kwargs = f, args, kwargs
+        self.source = source_of(f)
+        signature = self.source.signature
+        self.names = []
+        for k in range(len(args)):
+            parameter, item = signature.parameter(k)
+            name = signature.names[parameter]
+            self.names.append(name if item is None else f"{name}.{item}")
+        for a, name in zip(args, self.names, strict=True):
+            spec_of(a, name)
+        self.at = [v for v in _floats(args)]
+        if not self.at:
+            raise ArgumentError(
+                "check_grad: no argument is a float or a float array", "pass one (2.0, not 2)"
+            )
+        if any(np.iscomplexobj(v) for v in self.at):
+            raise UnsupportedError(
+                "check_grad does not perturb complex arguments", "check real and imaginary parts"
+            )
+        kinds = {np.asarray(v).dtype.name for v in self.at}
+        self.tolerance = max(_TOLERANCE[k] for k in kinds)
+        self.wide = not (isinstance(self.source.base, Dispatcher) and not self.source.base._can_compile)
+        self.rng = np.random.default_rng(0)
+
+    def run(self) -> CheckReport:
+        value_error = self._values()
+        weights = [self.rng.standard_normal(np.shape(v)) for v in self._outputs(self.args)]
+        reverse = self._reverse(weights)
+        joint = self._joint() if self.scalar else None
+        errors: dict[str, float] = {"reverse": 0.0, "joint": 0.0, "forward": 0.0}
+        forward_known = True
+        for _ in range(_DIRECTIONS):
+            direction = [self.rng.standard_normal(np.shape(v)) * _size(v) for v in self.at]
+            slopes, noise = self._differences(direction, weights)
+            self._compare("reverse", reverse, direction, slopes[0], noise[0], weights, errors)
+            if joint is not None:
+                self._compare("joint", joint, direction, slopes[1], noise[1], weights, errors)
+            forward_known = forward_known and self._forward(direction, weights, slopes[0], noise[0], errors)
+        return CheckReport(
+            value_error,
+            errors["reverse"],
+            errors["joint"] if joint is not None else None,
+            errors["forward"] if forward_known else None,
+            _DIRECTIONS,
+        )
+
+    def _values(self) -> float:
+        """Compare value and final states with the plain call's; find out what f writes."""
+        plain, compiled = _copies(self.args), _copies(self.args)
+        value = self._plain_call(plain)
+        found = jit(self.f)(*compiled, **_copied(self.kwargs))
+        worst = 0.0
+        expected = [*_floats((value,)), *_floats(plain)]
+        for k, (a, b) in enumerate(zip(expected, [*_floats((found,)), *_floats(compiled)], strict=True)):
+            gap = _gap(np.asarray(a), np.asarray(b))
+            if not gap <= self.tolerance:
+                raise CheckError(
+                    f"{self.source.name}(): result {k} is {b}, the plain call's {a}", "please report this"
+                )
+            worst = max(worst, gap)
+        self.scalar = isinstance(value, float | np.floating)
+        self.returns = value is not None
+        self.writes = [k for k, w in enumerate(self._written()) if w]
+        return worst
+
+    def _plain_call(self, args: tuple[Any, ...]) -> Any:
+        f = self.f
+        while isinstance(f, Primal) and not f.layer_pure:
+            f = f.f
+        return f(*args, **_copied(self.kwargs))
+
+    def _written(self) -> list[bool]:
+        """Per float leaf of the positional arguments: whether f's source may write it."""
+        plan = jit(self.f).plan(*_copies(self.args), **_copied(self.kwargs))
+        known = dict(zip(plan.tree.names, plan.compiled.written, strict=True))
+        return [bool(known[name]) for name in self._names()]
+
+    def _outputs(self, args: tuple[Any, ...], wide: bool = False) -> list[Any]:
+        """Float leaves of the value, then final states of written arrays; args are copied."""
+        own = _copies(args, wide)
+        value = self._plain_call(own)
+        after = list(_floats(own))
+        return [*_floats((value,)), *(after[k] for k in self.writes)]
+
+    def _differences(self, direction: Sequence[Any], weights: Sequence[Any]) -> Any:
+        """Slopes along a direction of the weighted outputs and of the first output, with error estimates."""
+
+        def phi(h: float) -> np.ndarray[Any, Any]:
+            moved = iter([_cast(v, self.wide) + h * d for v, d in zip(self.at, direction, strict=True)])
+            args = tuple(_moved(a, moved) for a in self.args)
+            out = self._outputs(args, self.wide)
+            return np.array([_dot(weights, out), float(out[0]) if self.scalar else 0.0])
+
+        return derivative(phi)
+
+    def _function(self) -> Callable[..., Any]:
+        return pure(self.f) if self.writes else self.f
+
+    def _reverse(self, weights: Sequence[Any]) -> list[Any]:
+        value, pullback = vjp(self._function(), *_copies(self.args), **_copied(self.kwargs))
+        given = iter(weights)
+        return _matched(pullback(_seeded(value, given)), self.args)
+
+    def _joint(self) -> list[Any]:
+        wrt = tuple(n for a, n in zip(self.args, self.names, strict=True) if any(True for _ in _floats((a,))))
+        _, found = value_and_grad(self.f, wrt)(*_copies(self.args), **_copied(self.kwargs))
+        parts = iter(found)
+        full = [next(parts) if any(True for _ in _floats((a,))) else None for a in self.args]
+        return _matched(full, self.args)
+
+    def _forward(
+        self, direction: Any, weights: Any, slope: float, noise: float, errors: dict[str, float]
+    ) -> bool:
+        if self.kwargs:
+            return False
+        given = iter(direction)
+        tangents = tuple(_directed(a, given) for a in _copies(self.args))
+        try:
+            _, tangent = jvp(self._function(), _copies(self.args), tangents)
+        except (UnsupportedError, MissingRuleError):
+            return False
+        found = list(_floats((tangent,)))
+        scale = sum(float(np.sum(abs(w * t))) for w, t in zip(weights, found, strict=True))
+        self._judge("forward", _dot(weights, found), slope, noise, scale, errors)
+        return True
+
+    def _compare(
+        self, kind: str, gradient: Any, direction: Any, slope: float, noise: float, weights: Any, errors: Any
+    ) -> None:
+        scale = sum(float(np.sum(abs(g * d))) for g, d in zip(gradient, direction, strict=True))
+        try:
+            self._judge(kind, _dot(gradient, direction), slope, noise, scale, errors)
+        except CheckError as error:
+            raise CheckError(f"{error.reason}{self._worst(kind, gradient, weights)}", error.remedy) from None
+
+    def _judge(self, kind: str, found: float, slope: float, noise: float, scale: float, errors: Any) -> None:
+        scale = max(scale, abs(slope), np.finfo(float).tiny)
+        if not noise <= _SETTLED * scale:
+            raise CheckError(
+                f"differences of {self.source.name}() do not settle ({slope:.6g} with error {noise:.1g})",
+                "it may have a kink or a jump here, or not be finite; check it at other arguments",
+            )
+        gap = abs(found - slope)
+        if not gap <= self.tolerance * scale + 10 * noise:
+            raise CheckError(
+                f"{kind} derivative of {self.source.name}() is {found:.9g}, differences say {slope:.9g}"
+            )
+        errors[kind] = max(errors[kind], gap / scale)
+
+    def _worst(self, kind: str, gradient: Sequence[Any], weights: Sequence[Any]) -> str:
+        """The component that disagrees most, among all of a small input or some of a large one."""
+        places = [(k, i) for k, v in enumerate(self.at) for i in np.ndindex(np.shape(v))]
+        if len(places) > _COMPONENTS:
+            places = [places[j] for j in self.rng.choice(len(places), _COMPONENTS, replace=False)]
+        column, worst = (1 if kind == "joint" else 0), (0.0, "")
+        for k, i in places:
+            direction = [np.zeros(np.shape(v)) for v in self.at]
+            direction[k][i] = _size(self.at[k])
+            slope = self._differences(direction, weights)[0][column] / _size(self.at[k])
+            found = float(np.asarray(gradient[k])[i])
+            gap = abs(found - slope) if np.isfinite(found) else np.inf
+            if gap > worst[0]:
+                index = f"[{', '.join(map(str, i))}]" if i else ""
+                worst = gap, f"; worst: {self._names()[k]}{index} is {found:.9g}, differences say {slope:.9g}"
+        return worst[1]
+
+    def _names(self) -> list[str]:
+        """The names of the float leaves of the positional arguments."""
+        return [n for a, name in zip(self.args, self.names, strict=True) for n in _float_names(a, name)]
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, tuple):
+        for item in tree:
+            yield from _leaves(item)
+    elif isinstance(tree, bool | int | float | complex | np.generic | np.ndarray):
+        yield tree
+
+
+def _is_float(v: Any) -> bool:
+    return isinstance(v, float | complex | np.inexact) or (isinstance(v, np.ndarray) and v.dtype.kind in "fc")
+
+
+def _floats(tree: Any) -> Iterator[Any]:
+    return (v for v in _leaves(tree) if _is_float(v))
+
+
+def _float_names(a: Any, name: str) -> Iterator[str]:
+    if isinstance(a, tuple):
+        fields = getattr(type(a), "_fields", range(len(a)))
+        for field, item in zip(fields, a, strict=True):
+            yield from _float_names(item, f"{name}.{field}")
+    elif _is_float(a):
+        yield name
+
+
+def _map(tree: Any, leaf: Callable[[Any], Any]) -> Any:
+    if isinstance(tree, tuple):
+        items = [_map(t, leaf) for t in tree]
+        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
+    return leaf(tree)
+
+
+def _cast(v: Any, wide: bool) -> Any:
+    if not wide or not _is_float(v) or (isinstance(v, float) and not isinstance(v, np.generic)):
+        return v.copy("K") if isinstance(v, np.ndarray) else v
+    return v.astype(np.float64) if isinstance(v, np.ndarray) else np.float64(v)
+
+
+def _copies(args: tuple[Any, ...], wide: bool = False) -> tuple[Any, ...]:
+    return tuple(_map(a, lambda v: _cast(v, wide)) for a in args)
+
+
+def _copied(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {k: _map(v, lambda leaf: _cast(leaf, False)) for k, v in kwargs.items()}
+
+
+def _moved(a: Any, moved: Iterator[Any]) -> Any:
+    return _map(a, lambda v: _like(v, next(moved)) if _is_float(v) else v)
+
+
+def _like(v: Any, new: Any) -> Any:
+    return float(new) if type(v) is float else new
+
+
+def _directed(a: Any, given: Iterator[Any]) -> Any:
+    def leaf(v: Any) -> Any:
+        if not _is_float(v):
+            return None
+        d = next(given)
+        return d.astype(v.dtype) if isinstance(v, np.ndarray) else float(d)
+
+    return _map(a, leaf)
+
+
+def _seeded(value: Any, weights: Iterator[Any]) -> Any:
+    return _directed(value, weights)
+
+
+def _matched(gradients: Any, args: tuple[Any, ...]) -> list[Any]:
+    """Gradients per float leaf of the arguments."""
+    return [
+        g
+        for a, g in zip(args, gradients, strict=True)
+        for g in _floats((g,))
+        if any(True for _ in _floats((a,)))
+    ]
+
+
+def _dot(a: Sequence[Any], b: Sequence[Any]) -> float:
+    return float(sum(np.sum(np.asarray(x) * np.asarray(y)) for x, y in zip(a, b, strict=True)))
+
+
+def _size(v: Any) -> float:
+    """How large a step is natural: the root mean square, 1 for zeros."""
+    array = np.asarray(v, dtype=np.float64)
+    return float(np.sqrt(np.mean(array * array))) or 1.0 if array.size else 1.0
+
+
+def _gap(a: Any, b: Any) -> float:
+    """Largest relative difference; NaN and infinities must agree."""
+    if a.shape != b.shape or not np.array_equal(np.isnan(a), np.isnan(b)):
+        return np.inf
+    finite = np.isfinite(a)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return np.inf
+    gaps = abs(a[finite] - b[finite])
+    return float(gaps.max() / max(abs(a[finite]).max(), np.finfo(float).tiny)) if gaps.size else 0.0

@@ -1,0 +1,187 @@
+"""Programs that must be refused, each with the words that mark its offending line (cases D 37, 39)."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+
+import numpy as np
+from numba import jit
+
+
+def uses_dict(x):
+    d = {}
+    d[0] = x[0] * 2  # REFUSED or the line above
+    return d[0]
+
+
+def uses_dict_literal(x):
+    d = {"a": x[0]}
+    return d["a"] * x[1]
+
+
+def uses_set(x):
+    s = {x[0], x[1]}
+    return len(s) * x[0]
+
+
+def uses_string(x):
+    text = str(x[0])
+    return float(text) * x[1]
+
+
+def uses_fstring(x):
+    text = f"{x[0]}"
+    return len(text) * x[0]
+
+
+def uses_generator_expression(x):
+    return sum(v * v for v in x)
+
+
+def is_generator(x):
+    for i in range(len(x)):
+        yield x[i]
+
+
+def uses_try(x):
+    s = 0.0
+    try:
+        s = x[0] * x[1]
+    except ZeroDivisionError:
+        s = 1.0
+    return s
+
+
+def uses_with(x):
+    with np.errstate(all="ignore"):
+        return x[0] * x[1]
+
+
+def prints_active(x):
+    s = x[0] * x[1]
+    print(s)
+    return s
+
+
+def opens_a_file(x):
+    handle = open(os.devnull, "w")  # noqa: SIM115
+    handle.write(str(x[0]))
+    return x[0]
+
+
+def uses_list_append(x):
+    values = []
+    for i in range(len(x)):
+        values.append(x[i] * x[i])
+    return values[0] * values[1]
+
+
+def uses_fft(x):
+    spectrum = np.fft.fft(x)
+    return abs(spectrum[0])
+
+
+def uses_histogram(x):
+    counts, edges = np.histogram(x, 4)
+    return edges[0] * counts[0]
+
+
+def uses_svd(m):
+    u, s, v = np.linalg.svd(m)
+    return s[0]
+
+
+def uses_eval(x):
+    return eval("x[0] * x[1]")
+
+
+def uses_getattr(x):
+    return getattr(x, "sum")()  # noqa: B009
+
+
+def uses_global_statement(x):
+    global COUNTER
+    COUNTER = x[0]
+    return x[0] * x[1]
+
+
+def uses_class(x):
+    class Point:
+        value = 1.0
+
+    return x[0] * Point.value
+
+
+def uses_isinstance_of_float(x):
+    return math.gamma(x[0]) if hasattr(x, "nothing") else complex(x[0], x[1]).real
+
+
+def uses_async(x):
+    return (await_nothing(x),)[0]
+
+
+def await_nothing(x):
+    import json
+
+    return json.loads(json.dumps(float(x[0])))
+
+
+def uses_star_arguments(*x):
+    return x[0] * x[1]
+
+
+def deletes(x):
+    y = x[0] * x[1]
+    z = [y]
+    del z[0]
+    return y
+
+
+COUNTER = 0.0
+_libm = ctypes.CDLL(None)
+c_function = _libm.j0
+c_function.restype = ctypes.c_double
+c_function.argtypes = [ctypes.c_double]
+
+
+def calls_c(x):
+    s = x[0]
+    s = s + c_function(x[1])
+    return s
+
+
+def calls_the_system(x):
+    return x[0] * os.getpid()
+
+
+@jit(forceobj=True)
+def object_mode(x):
+    return x[0] * x[1]
+
+
+# (program, part of a line that must be shown, a word that must be named in the reason or the remedy)
+PROGRAMS = [
+    (uses_dict, "d", "dict"),
+    (uses_dict_literal, 'd = {"a": x[0]}', "dict"),
+    (uses_set, "s = {x[0], x[1]}", "set"),
+    (uses_string, "text = str(x[0])", "str"),
+    (uses_fstring, 'text = f"{x[0]}"', "str"),
+    (uses_generator_expression, "return sum(v * v for v in x)", "generator"),
+    (is_generator, "yield x[i]", "yield"),
+    (uses_try, "try:", "try"),
+    (uses_with, 'with np.errstate(all="ignore"):', "with"),
+    (prints_active, "print(s)", "print"),
+    (opens_a_file, "open(os.devnull", "open"),
+    (uses_list_append, "values", "list"),
+    (uses_fft, "np.fft.fft(x)", "fft"),
+    (uses_histogram, "np.histogram(x, 4)", "histogram"),
+    (uses_eval, "eval(", "eval"),
+    (uses_getattr, 'getattr(x, "sum")', "getattr"),
+    (uses_global_statement, "global COUNTER", "global"),
+    (uses_class, "class Point:", "class"),
+    (uses_async, "", ""),
+    (calls_c, "s = s + c_function(x[1])", "c_function"),
+    (calls_the_system, "os.getpid()", "getpid"),
+]
