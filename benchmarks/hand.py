@@ -41,7 +41,9 @@ def _lexicographic_forward(theta, K):
     for _ in range(K):
         for i in range(1, n + 1):
             for j in range(1, n + 1):
-                u[i, j] = (h2 * theta[i - 1, j - 1] + u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]) / 4
+                u[i, j] = (
+                    h2 * theta[i - 1, j - 1] + u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+                ) / 4
     return u
 
 
@@ -173,7 +175,7 @@ def _sorted(x, p):
     cell = np.empty(N, np.int64)
     start = np.zeros(nc * nc + 1, np.int64)
     for i in range(N):
-        cell[i] = int(math.floor(x[i, 0] / s)) % nc + nc * (int(math.floor(x[i, 1] / s)) % nc)
+        cell[i] = math.floor(x[i, 0] / s) % nc + nc * (math.floor(x[i, 1] / s) % nc)
         start[cell[i] + 1] += 1
     for c in range(nc * nc):
         start[c + 1] += start[c]
@@ -191,7 +193,7 @@ def _sorted(x, p):
 
 @njit(error_model="numpy")
 def particles(x, p):
-    """Unsigned indices, selects for the kernel's pieces, the own particle's adjoint in scalars; records one density each."""
+    """Unsigned indices, selects for the kernel's pieces, own adjoint in scalars; records one density each."""
     cell, start, perm, xs = _sorted(x, p)
     N, nc, L, h, m, rc = xs.shape[0], p.nc, p.L, p.h, p.m, 2.0 * p.h
     density = np.empty(N)
@@ -288,5 +290,10 @@ def burgers(u0, T, c):
     return loss, du
 
 
-GENERATED = {"lexicographic": lexicographic, "red-black": red_black, "particles": particles, "burgers": burgers}
+GENERATED = {
+    "lexicographic": lexicographic,
+    "red-black": red_black,
+    "particles": particles,
+    "burgers": burgers,
+}
 BEST = GENERATED | {"lexicographic": lexicographic_gathered, "red-black": red_black_gathered}

@@ -177,7 +177,7 @@ def test_strong_zero_keeps_dtype() -> None:
     a, b, r = Sym("a", FLOAT32), Sym("b", FLOAT32), Sym("r", FLOAT32)
     f = _load(Function("f", (a, b), (Let(r, "szmul", (a, b)),), (r,)))["f"]
     assert f(np.float32(0), np.float32("inf")) == (0.0,)
-    assert str(f.nopython_signatures[0].return_type) == "UniTuple(float32, 1)"
+    assert str(f.nopython_signatures[0].return_type) == "UniTuple(float32 x 1)"
 
 
 def test_no_results() -> None:

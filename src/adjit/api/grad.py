@@ -119,9 +119,11 @@ class _Joint:
         self._call, self._captures = self.compiled.call, tuple(self.compiled.captures)
         out = _scalar_result(self.compiled.out, has_aux, engine.source)
         self._tail = (seed(out),)
-        self._leaves, self._trees, self._single = leaves.of, selection.trees, single
+        self._leaves = leaves.of
         self._results = Results(self.compiled.out)
         self._gradients = Gradients(leaves, selection.active)
+        trees = tuple(map(self._gradients.place, selection.trees))
+        self._tree = trees[0] if single else (tuple, trees)
         self._guard = Guard(leaves, self.compiled)
         self._with_value, self._has_aux = with_value, has_aux
 
@@ -133,10 +135,7 @@ class _Joint:
         shadows = self._gradients.shadows(leaves)
         flat = self._call(*leaves, *self._captures, *shadows, *self._tail)
         found = self._gradients.collect(shadows, flat[self._results.count :])
-        gradient = tuple(fill(tree, found) for tree in self._trees)
-        return self._answer(flat, gradient[0] if self._single else gradient)
-
-    def _answer(self, flat: tuple[Any, ...], gradient: Any) -> Any:
+        gradient = fill(self._tree, found)
         if self._with_value:
             return self._results.value(flat), gradient
         return (gradient, self._results.value(flat)[1]) if self._has_aux else gradient

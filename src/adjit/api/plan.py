@@ -5,7 +5,7 @@ Plans are made once per signature; what they do at a call is bounded by the numb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -93,11 +93,13 @@ class Results:
         self.carrying = tuple(k for k, leaf in enumerate(self.all) if leaf.type.differentiable)
         numbers = {k: n for n, k in enumerate(self.carrying)}
         tangent = template(out, count(), lambda k: k in numbers)
-        self._tangent = _renumber(tangent, numbers)
+        self._tangent = renumber(tangent, numbers)
         self._tangent_makers = [(numbers[k], make) for k, make in self._makers if k in numbers]
 
     def value(self, flat: Sequence[Any]) -> Any:
         """The result, from a flat tuple that starts with its leaves."""
+        if self._tree == 0 and not self._makers:
+            return flat[0]
         return fill(self._tree, _made(flat[: self.count], self._makers))
 
     def tangent(self, flat: Sequence[Any]) -> Any:
@@ -114,46 +116,53 @@ def _made(flat: Sequence[Any], makers: Sequence[tuple[int, Callable[[Any], Any]]
     return out
 
 
-def _renumber(tree: Template, numbers: dict[int, int]) -> Template:
+def renumber(tree: Template, numbers: Mapping[int, int]) -> Template:
+    """The tree with other leaf numbers."""
     if tree is None:
         return None
     if isinstance(tree, int):
         return numbers[tree]
-    return tree[0], tuple(_renumber(t, numbers) for t in tree[1])
+    return tree[0], tuple(renumber(t, numbers) for t in tree[1])
 
 
 class Gradients:
     """Where adjoints of the active leaves come from, and where they go.
 
     Active array leaves get shadows, in the array's dtype and shape, F-ordered where the array is, else
-    C-ordered. Adjoints of active scalar leaves come back from the program, in flat order.
+    C-ordered. Adjoints of active scalar leaves come back from the program, in flat order. Both together,
+    shadows first, are what trees of gradients are filled from (`place`, `collect`).
     """
 
     def __init__(self, of: Leaves, active: Sequence[bool]):
         on = [i for i in range(len(of.all)) if active[i]]
-        self._count = len(of.all)
-        self.arrays = tuple((i, *_storage(of.all[i].type)) for i in on if of.is_array(i))
-        self.scalars = tuple((i, number_maker(of.all[i], own=True)) for i in on if not of.is_array(i))
+        arrays = [i for i in on if of.is_array(i)]
+        scalars = [i for i in on if not of.is_array(i)]
+        self._storage = tuple((i, *_storage(of.all[i].type)) for i in arrays)
+        self._numbers = {i: k for k, i in enumerate((*arrays, *scalars))}
+        self._makers = [(self._numbers[i], m) for i in scalars if (m := number_maker(of.all[i], own=True))]
+
+    def place(self, tree: Template) -> Template:
+        """A tree over flat leaf numbers as a tree over what `collect` returns."""
+        return renumber(tree, self._numbers)
 
     def shapes(self, leaves: Sequence[Any]) -> list[tuple[int, ...]]:
         """Shapes of the shadows."""
-        return [leaves[i].shape for i, _, _ in self.arrays]
+        return [leaves[i].shape for i, _, _ in self._storage]
 
     def shadows(self, leaves: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         """New shadows for the arrays of a call, zero everywhere."""
-        return [np.zeros(leaves[i].shape, dtype, order) for i, dtype, order in self.arrays]
+        return [np.zeros(leaves[i].shape, dtype, order) for i, dtype, order in self._storage]
 
     def shadows_like(self, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray[Any, Any]]:
         """New shadows of given shapes, zero everywhere."""
-        return [np.zeros(shape, a[1], a[2]) for shape, a in zip(shapes, self.arrays, strict=True)]
+        storage = zip(shapes, self._storage, strict=True)
+        return [np.zeros(shape, dtype, order) for shape, (_, dtype, order) in storage]
 
     def collect(self, shadows: Sequence[Any], adjoints: Sequence[Any]) -> list[Any]:
-        """One item per leaf: its gradient, or None."""
-        out: list[Any] = [None] * self._count
-        for (i, _, _), shadow in zip(self.arrays, shadows, strict=True):
-            out[i] = shadow
-        for (i, make), adjoint in zip(self.scalars, adjoints, strict=True):
-            out[i] = adjoint if make is None else make(adjoint)
+        """One gradient per active leaf, numbers in their own types."""
+        out = [*shadows, *adjoints]
+        for k, make in self._makers:
+            out[k] = make(out[k])
         return out
 
 

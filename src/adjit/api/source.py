@@ -42,7 +42,7 @@ class Wrapped(StaticFunction):
 
     def _wrap(self, f: Callable[..., Any]) -> None:
         self.f = f
-        functools.update_wrapper(self, f, updated=())
+        functools.update_wrapper(self, f, updated=())  # pyright: ignore[reportArgumentType]
 
     def structure_key(self) -> tuple[Any, ...]:
         """What decides the program beside the function inside."""
@@ -141,3 +141,6 @@ class Operator(Wrapped):
     """A wrapper that makes another function, with the parameters of the one inside (`source_`)."""
 
     source_: Source
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError

@@ -67,7 +67,7 @@ def fit_scalar(value: Any, leaf: Leaf, name: str, what: str) -> Any:
             f"{what} of {name} must be a number ({leaf.type}), not {type(value).__name__}", "give one"
         )
     if leaf.type.name in ("float64", "complex128"):
-        return complex(value) if leaf.type.is_complex else float(value)
+        return complex(value) if leaf.type.is_complex else float(value)  # pyright: ignore[reportArgumentType]
     return np.dtype(leaf.type.name).type(value)
 
 
@@ -94,6 +94,12 @@ def private(value: np.ndarray[Any, Any], leaf: Leaf) -> np.ndarray[Any, Any]:
     """A copy in the layout that programs expect of a shadow: F for an F array, else C."""
     assert isinstance(leaf.type, Array)
     return np.array(value, order="F" if leaf.type.layout == "F" else "C")
+
+
+def zeros(shape: tuple[int, ...], leaf: Leaf) -> np.ndarray[Any, Any]:
+    """A zero shadow for a leaf."""
+    assert isinstance(leaf.type, Array)
+    return np.zeros(shape, leaf.type.dtype.name, "F" if leaf.type.layout == "F" else "C")
 
 
 def usable(value: np.ndarray[Any, Any], leaf: Leaf) -> np.ndarray[Any, Any]:

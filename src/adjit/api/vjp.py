@@ -12,7 +12,7 @@ from adjit.api.annotations import Const
 from adjit.api.engine import Engine, engine_of
 from adjit.api.plan import Gradients, Guard, Leaves, Results
 from adjit.api.source import Source, source_of
-from adjit.api.tangents import fit_array, fit_scalar, private
+from adjit.api.tangents import fit_array, fit_scalar, private, zeros
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Scalar
@@ -79,7 +79,8 @@ class _Split:
         require_result(self.compiled.out, self.results, engine.source, "vjp")
         self.gradients = Gradients(tree, active)
         signature = engine.source.signature
-        self.cotangents = tuple(_tree(tree, signature, k + prefix, active) for k in range(count))
+        trees = (_tree(tree, signature, k + prefix, active) for k in range(count))
+        self.cotangents = tuple(map(self.gradients.place, trees))
 
     def run(self, values: tuple[Any, ...]) -> tuple[Any, Pullback]:
         """The value and a pullback that owns its records."""
@@ -164,7 +165,6 @@ def _seeds(spec: Spec, ct: Any, shapes: Any, name: str) -> Any:
 def _seed(leaf: Leaf, ct: Any, shape: Any, name: str) -> Any:
     if isinstance(leaf.type, Scalar):
         return fit_scalar(0.0 if ct is None else ct, leaf, name, "cotangent")
-    order = "F" if leaf.type.layout == "F" else "C"
     if ct is None:
-        return np.zeros(shape, leaf.type.dtype.name, order)
+        return zeros(shape, leaf)
     return private(fit_array(ct, shape, leaf, name, "cotangent"), leaf)

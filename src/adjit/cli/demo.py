@@ -20,7 +20,8 @@ class Name(StrEnum):
 def demo(
     program: Annotated[Name, typer.Argument(help="Which program to differentiate.")],
     n: Annotated[
-        int | None, typer.Option(min=1, help="Particles [default: 1000], or grid points per edge [default: 64].")
+        int | None,
+        typer.Option(min=1, help="Particles [default: 1000], or grid points per edge [default: 64]."),
     ] = None,
     sweeps: Annotated[int, typer.Option(min=1, help="Gauss-Seidel sweeps.")] = 100,
 ) -> None:

@@ -92,7 +92,9 @@ def measure(program: Program, advance: Callable[[], None] = lambda: None) -> Mea
     )
 
 
-def _central_difference(program: Program, x: np.ndarray, constants: list[Any], place: tuple[Any, ...]) -> float:
+def _central_difference(
+    program: Program, x: np.ndarray, constants: list[Any], place: tuple[Any, ...]
+) -> float:
     moved = x.copy()
     moved[place] = x[place] + program.step
     above = program.loss(moved, *constants)
@@ -113,7 +115,9 @@ def _table(program: Program, measured: Measured) -> Table:
     table.add_column(justify="right")
     table.add_row("loss", f"{measured.loss:.10g}")
     table.add_row("gradient norm", f"{measured.gradient_norm:.10g}")
-    table.add_row(f"worst relative error of {DIFFERENCES} finite differences", f"{measured.worst_difference:.1e}")
+    table.add_row(
+        f"worst relative error of {DIFFERENCES} finite differences", f"{measured.worst_difference:.1e}"
+    )
     table.add_row("first gradient (compile or load)", f"{measured.first_gradient_time:.2f} s")
     table.add_row("forward", f"{1e3 * measured.forward_time:.3f} ms")
     table.add_row("gradient", f"{1e3 * measured.gradient_time:.3f} ms")

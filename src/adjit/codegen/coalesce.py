@@ -94,7 +94,7 @@ class Variables:
 
     def _stmt(self, stmt: Stmt, live: Live) -> Live:
         match stmt:
-            case If():
+            case If() if not self.plan.is_short(stmt):
                 then = self._block(stmt.then, self._copy(stmt.results, stmt.then_values, live, 1))
                 els = self._block(stmt.els, self._copy(stmt.results, stmt.else_values, live, 1))
                 return then | els | self._leaves((stmt.cond,))
@@ -114,7 +114,7 @@ class Variables:
             self._define(s, live)
         if isinstance(stmt, Ensure):
             self._wishes.append((0, stmt.target, stmt.array))
-        return live | self._leaves(operands(stmt))
+        return live | self._leaves(self.plan.reads(stmt))
 
     def _loop(self, loop: Loop, live: Live) -> Live:
         params = set(loop.params)
@@ -166,7 +166,7 @@ class Variables:
             if made and made[0] in self.plan.nested:
                 continue
             defs.update(made, inner_targets(stmt))
-            for atom in operands(stmt):
+            for atom in self.plan.reads(stmt):
                 reads |= self.plan.leaves(atom)
             for sub, atoms in self._parts(stmt):
                 inner = self._uses(sub)
@@ -184,7 +184,7 @@ class Variables:
                 if form is None:
                     return [(stmt.body, (*stmt.nexts, stmt.stop))]
                 return [(form.pre, (form.cond,)), (form.work, (*form.nexts, form.stop))]
-            case If():
+            case If() if not self.plan.is_short(stmt):
                 return [(stmt.then, stmt.then_values), (stmt.els, stmt.else_values)]
             case Custom():
                 return [(stmt.body, stmt.values)]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from adjit import rules
 from adjit.codegen.nesting import Plan
-from adjit.ir.core import Atom, Const, Let, Load, Slice, Sym, Undef
+from adjit.ir.core import Atom, Const, Let, Load, Slice, Stmt, Sym, Undef
 from adjit.ir.types import Array, RefList, Scalar, Type
 
 _BINARY = {
@@ -18,6 +18,7 @@ _BINARY = {
 }  # fmt: skip
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _UNARY = {"neg": "-", "pos": "+", "invert": "~"}
+_LOGIC = {"or": 1, "and": 2}
 _AUGMENTED = {"add": "+", "sub": "-", "mul": "*", "div": "/", "fdiv": "/"}
 _NOT, _COMPARE, _SUM, _SIGN, _POWER, _ATOM = 3, 4, 9, 11, 12, 14
 _PYTHON_CASTS = {"int": "int", "float": "float", "bool": "bool"}
@@ -100,11 +101,17 @@ class Expressions:
                 inner = self.plan.nested.get(a)
                 return (self.name(a), _ATOM) if inner is None else self.statement(inner)
 
-    def statement(self, stmt: Let | Load) -> Printed:
-        """What the statement computes."""
+    def statement(self, stmt: Stmt) -> Printed:
+        """What a statement that is one expression computes."""
         if isinstance(stmt, Load):
             return self.element(stmt.array, stmt.index), _ATOM
-        return self.operation(stmt)
+        if isinstance(stmt, Let):
+            return self.operation(stmt)
+        target = self.plan.target(stmt)
+        assert target is not None
+        short = self.plan.shorts[target]
+        level = _LOGIC[short.word]
+        return f"{self.text(short.cond, level)} {short.word} {self.text(short.value, level)}", level
 
     def operation(self, let: Let) -> Printed:
         op, args = let.op, let.args
@@ -174,7 +181,7 @@ class Expressions:
         inner = self.plan.nested.get(value) if isinstance(value, Sym) else None
         return self.assigned(place, inner) if inner is not None else f"{place} = {self.text(value)}"
 
-    def assigned(self, place: str, stmt: Let | Load) -> str:
+    def assigned(self, place: str, stmt: Stmt) -> str:
         """`place = what the statement computes`."""
         body, _ = self.statement(stmt)
         if isinstance(stmt, Let) and stmt.fn is None and len(stmt.args) == 2:

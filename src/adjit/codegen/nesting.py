@@ -3,14 +3,20 @@
 A `Let` or `Load` nests into its only use when that is in the same block and on the same source line, when
 nothing between could change its value or see it raise later (stores, loops, branches), and when the
 expression stays modest. Each operation still happens once, on the same operands: no bit changes.
+
+A branch that only chooses a bool is a *short circuit* and prints as `a and b` or `a or b`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
+from adjit.codegen.comments import source_line
 from adjit.codegen.while_form import While, as_while
 from adjit.ir.core import (
+    FALSE,
+    TRUE,
     Atom,
     Block,
     Custom,
@@ -26,7 +32,8 @@ from adjit.ir.core import (
     Store,
     Sym,
 )
-from adjit.ir.visit import blocks, operands, walk, yields
+from adjit.ir.types import BOOL
+from adjit.ir.visit import blocks, operands, targets, walk, yields
 
 _MAX_WEIGHT = 14
 _RAISING = frozenset({"div", "floordiv", "mod", "pow"})
@@ -34,20 +41,61 @@ _BARRIERS = (Store, Loop, If, Custom, Raise, RefAppend)
 _CONTROL = (Loop, If, Custom, Raise)
 
 
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Atoms that are read at the end of a block, as part of a head on `line` (0: of any line).
+
+    They are read after `changed` have their new values. `returned`: they are what the function returns.
+    """
+
+    atoms: tuple[Atom, ...] = ()
+    line: int = 0
+    changed: tuple[Sym, ...] = ()
+    returned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """`cond and value`, `cond or value`."""
+
+    word: str
+    cond: Atom
+    value: Atom
+
+
 class Plan:
-    """How a function prints: `while` forms and nested statements."""
+    """How a function prints: `while` forms, short circuits and nested statements."""
 
     def __init__(self, function: Function):
         self.whiles: dict[int, While] = {}
-        self.nested: dict[Sym, Let | Load] = {}
+        self.shorts: dict[Sym, Short] = {}
+        self.nested: dict[Sym, Stmt] = {}
         self._weights: dict[Sym, int] = {}
         for stmt in walk(function.body):
             if isinstance(stmt, Loop):
                 form = as_while(stmt)
                 if form is not None:
                     self.whiles[id(stmt)] = form
-        self.uses = self._count(function)
-        self._block(function.body)
+        self.uses: Counter[Sym] = Counter(a for a in function.results if isinstance(a, Sym))
+        self._count(function.body)
+        self._block(function.body, _End(function.results, returned=True))
+
+    def target(self, stmt: Stmt) -> Sym | None:
+        """What the statement defines, if it can print as one expression."""
+        if isinstance(stmt, Let | Load):
+            return stmt.target
+        return stmt.results[0] if isinstance(stmt, If) and self.is_short(stmt) else None
+
+    def is_short(self, stmt: Stmt) -> bool:
+        """Whether the statement is a branch that prints as `and` or `or`."""
+        return isinstance(stmt, If) and len(stmt.results) == 1 and stmt.results[0] in self.shorts
+
+    def reads(self, stmt: Stmt) -> tuple[Atom, ...]:
+        """Atoms that the statement reads where it is printed, if it prints as one expression."""
+        target = self.target(stmt)
+        if target is not None and target in self.shorts:
+            return self.shorts[target].cond, self.shorts[target].value
+        return operands(stmt)
 
     def leaves(self, a: Atom | None) -> set[Sym]:
         """Symbols that are read where the atom is printed."""
@@ -56,96 +104,117 @@ class Plan:
         inner = self.nested.get(a)
         if inner is None:
             return {a}
-        return set().union(*(self.leaves(b) for b in operands(inner)))
+        return set().union(*(self.leaves(b) for b in self.reads(inner)))
 
-    def _count(self, function: Function) -> Counter[Sym]:
-        uses: Counter[Sym] = Counter()
-        uses.update(a for a in function.results if isinstance(a, Sym))
-        self._count_block(function.body, uses)
-        return uses
-
-    def _count_block(self, block: Block, uses: Counter[Sym]) -> None:
+    def _count(self, block: Block) -> None:
         for stmt in block:
-            uses.update(a for a in operands(stmt) if isinstance(a, Sym))
+            self.uses.update(a for a in operands(stmt) if isinstance(a, Sym))
             form = self.whiles.get(id(stmt))
             if form is None:
-                uses.update(a for a in yields(stmt) if isinstance(a, Sym))
+                self.uses.update(a for a in yields(stmt) if isinstance(a, Sym))
                 for sub in blocks(stmt):
-                    self._count_block(sub, uses)
+                    self._count(sub)
             else:
                 ends = (form.cond, *form.nexts, *(() if form.stop is None else (form.stop,)))
-                uses.update(a for a in ends if isinstance(a, Sym))
-                self._count_block(form.pre, uses)
-                self._count_block(form.work, uses)
+                self.uses.update(a for a in ends if isinstance(a, Sym))
+                self._count(form.pre)
+                self._count(form.work)
 
-    def _block(
-        self, block: Block, flag: Atom | None = None, line: int = 0, changed: tuple[Sym, ...] = ()
-    ) -> None:
-        """Nest within one block.
-
-        `flag` is a condition read at its end (from a head on `line`), after `changed` have their new values.
-        """
-        sites = self._sites(block, flag, line, changed)
+    def _block(self, block: Block, end: _End) -> None:
+        """Nest within one block, inner blocks first."""
+        for stmt in block:
+            self._inside(stmt)
+        sites = self._sites(block, end)
         for k, stmt in enumerate(block):
-            if k in sites and isinstance(stmt, Let | Load):
-                self._nest(stmt, block, sites)
-            form = self.whiles.get(id(stmt))
-            if form is not None:
-                assert isinstance(stmt, Loop)
-                self._block(form.pre, form.cond, stmt.span.line)
-                self._block(form.work, form.stop, 0, stmt.params)
-            elif isinstance(stmt, Loop):
-                self._block(stmt.body, stmt.stop, 0, stmt.params)
-            else:
-                for sub in blocks(stmt):
-                    self._block(sub)
+            if k in sites:
+                self._nest(stmt, block)
 
-    def _nest(self, stmt: Let | Load, block: Block, sites: dict[int, int]) -> None:
-        weight = 1 + sum(self._weights.get(a, 0) for a in operands(stmt) if isinstance(a, Sym))
-        user = _reader(block, stmt.target)
-        carried = 0 if user is None else sum(self._weights.get(a, 0) for a in operands(user) if a in self.nested)
-        if weight + carried > _MAX_WEIGHT:
-            return
-        self.nested[stmt.target] = stmt
-        self._weights[stmt.target] = weight
+    def _inside(self, stmt: Stmt) -> None:
+        form = self.whiles.get(id(stmt))
+        if isinstance(stmt, Loop) and form is not None:
+            self._block(form.pre, _End((form.cond,), stmt.span.line))
+            self._block(form.work, _End(() if form.stop is None else (form.stop,), 0, stmt.params))
+        elif isinstance(stmt, Loop):
+            self._block(stmt.body, _End(() if stmt.stop is None else (stmt.stop,), 0, stmt.params))
+        elif isinstance(stmt, If):
+            self._branch(stmt)
+        else:
+            for sub in blocks(stmt):
+                self._block(sub, _End())
 
-    def _sites(
-        self, block: Block, flag: Atom | None, line: int, changed: tuple[Sym, ...]
-    ) -> dict[int, int]:
+    def _branch(self, stmt: If) -> None:
+        """The blocks of a branch; notes it where it is a short circuit."""
+        short = _short(stmt)
+        values = () if short is None else (short.value,)
+        self._block(stmt.then, _End(values if short is not None and short.word == "and" else ()))
+        self._block(stmt.els, _End(values if short is not None and short.word == "or" else ()))
+        inner = (*stmt.then, *stmt.els)
+        if short is not None and all(set(targets(s)) & self.nested.keys() for s in inner):
+            self.shorts[stmt.results[0]] = short
+
+    def _nest(self, stmt: Stmt, block: Block) -> None:
+        target = self.target(stmt)
+        assert target is not None
+        weight = 1 + self._weight(self.reads(stmt))
+        user = next((s for s in block if target in operands(s)), None)
+        beside = 0 if user is None else self._weight(operands(user))
+        if weight + beside <= _MAX_WEIGHT:
+            self.nested[target] = stmt
+            self._weights[target] = weight
+
+    def _weight(self, atoms: tuple[Atom, ...]) -> int:
+        return sum(self._weights.get(a, 0) for a in atoms if isinstance(a, Sym))
+
+    def _sites(self, block: Block, end: _End) -> dict[int, int]:
         """For each statement that may nest, the position where it would print in the end."""
-        readers: dict[Sym, int] = {flag: len(block)} if isinstance(flag, Sym) else {}
+        readers: dict[Sym, int] = {a: len(block) for a in end.atoms if isinstance(a, Sym)}
         sites: dict[int, int] = {}
         for k in range(len(block) - 1, -1, -1):
             stmt = block[k]
-            if isinstance(stmt, Let | Load) and self.uses[stmt.target] == 1 and stmt.target in readers:
-                at = readers[stmt.target]
-                user = block[at] if at < len(block) else None
+            target = self.target(stmt)
+            if target is not None and self.uses[target] == 1 and target in readers:
+                at = readers[target]
                 final = sites.get(at, at)
-                late = final == len(block) and any(a in changed for a in operands(stmt))
-                if not late and self._fits(stmt, user, line) and self._movable(stmt, block, k, final):
+                user = block[at] if at < len(block) else None
+                late = final == len(block) and self._sees(stmt, end.changed)
+                if not late and self._fits(stmt, user, end) and self._movable(stmt, block[k + 1 : final]):
                     sites[k] = final
-            for a in operands(stmt):
-                if isinstance(a, Sym):
-                    readers[a] = k
+            readers.update((a, k) for a in operands(stmt) if isinstance(a, Sym))
         return sites
 
-    def _fits(self, stmt: Let | Load, user: Stmt | None, line: int) -> bool:
+    def _sees(self, stmt: Stmt, changed: tuple[Sym, ...]) -> bool:
+        """Whether the statement itself reads one of `changed`."""
+        atoms = set(operands(stmt))
+        if self.is_short(stmt):
+            atoms |= set().union(*(self.leaves(a) for a in self.reads(stmt)))
+        return any(s in atoms for s in changed)
+
+    def _fits(self, stmt: Stmt, user: Stmt | None, end: _End) -> bool:
         """Whether the place that reads the target can hold an expression."""
         if user is None:
-            return line == 0 or line == stmt.span.line
+            if end.returned:
+                return (source_line(stmt.span) or "").startswith("return")
+            return end.line in (0, stmt.span.line)
         if isinstance(user, Ensure | RefAppend | Custom) or user.span.line != stmt.span.line:
             return False
+        target = self.target(stmt)
         if isinstance(user, Let) and user.op in ("select", "szmul", "dim", "stop_gradient"):
-            return user.op == "select" and user.args[0] == stmt.target
-        if isinstance(user, Loop):
-            return stmt.target in (user.lo, user.hi, user.step)
-        return True
+            return user.op == "select" and user.args[0] == target
+        return not isinstance(user, Loop) or target in (user.lo, user.hi, user.step)
 
-    def _movable(self, stmt: Let | Load, block: Block, start: int, end: int) -> bool:
-        fixed = isinstance(stmt, Load) or stmt.op in _RAISING
+    def _movable(self, stmt: Stmt, between: Block) -> bool:
+        fixed = not isinstance(stmt, Let) or stmt.op in _RAISING
         barriers = _BARRIERS if fixed else _CONTROL
-        return not any(isinstance(s, barriers) for s in block[start + 1 : end])
+        return not any(isinstance(s, barriers) and not self.is_short(s) for s in between)
 
 
-def _reader(block: Block, s: Sym) -> Stmt | None:
-    return next((stmt for stmt in block if s in operands(stmt)), None)
+def _short(stmt: If) -> Short | None:
+    """The branch as `and` or `or`, if it is one."""
+    if len(stmt.results) != 1 or stmt.results[0].type != BOOL:
+        return None
+    (then,), (els,) = stmt.then_values, stmt.else_values
+    if els == FALSE and not stmt.els and isinstance(then, Sym):
+        return Short("and", stmt.cond, then)
+    if then == TRUE and not stmt.then and isinstance(els, Sym):
+        return Short("or", stmt.cond, els)
+    return None

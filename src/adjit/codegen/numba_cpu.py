@@ -16,6 +16,8 @@ from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.nesting import Plan
 from adjit.codegen.while_form import While
 from adjit.ir.core import (
+    FALSE,
+    TRUE,
     Alloc,
     Atom,
     Block,
@@ -164,21 +166,65 @@ class _Printer:
         for stmt in block:
             self.stmt(stmt)
 
-    def nested(self, block: Block, into: tuple[Sym, ...], values: tuple[Atom, ...]) -> list[str]:
-        """The lines of a branch, one level deeper, with the copies at its end."""
+    def _branch(self, stmt: If, block: Block, values: tuple[Atom, ...], leave: Sym | None) -> list[str]:
+        """The lines of a branch, one level deeper, with the copies at its end.
+
+        `leave`: the result that only says whether the loop ends here; it becomes `break`.
+        """
+        kept = self._span
+        if stmt.span.line > 0 and block:
+            self._span = stmt.span
         outer, self._lines = self._lines, []
         self._depth += 1
-        self.block(block)
-        self.copies(into, values)
+        if leave is None:
+            self.block(block)
+            self.copies(stmt.results, values)
+        else:
+            k = stmt.results.index(leave)
+            into, others = (tuple(a for j, a in enumerate(row) if j != k) for row in (stmt.results, values))
+            self._until(block, into, others, values[k])  # type: ignore[arg-type]
         self._depth -= 1
         lines, self._lines = self._lines, outer
+        self._span = kept if block else self._span
         return lines
+
+    def _until(self, block: Block, into: tuple[Sym, ...], values: tuple[Atom, ...], stop: Atom | None) -> None:
+        """A block, the copies at its end, and the exit from the loop that comes then.
+
+        The exit moves into the branches of an If that decides it, where nothing is to be done after that.
+        """
+        last = block[-1] if block else None
+        decides = isinstance(last, If) and isinstance(stop, Sym) and stop in last.results
+        if decides and self.plan.uses[stop] == 1 and not self.plan.is_short(last) and not self._moves(into, values):  # type: ignore[index,arg-type]
+            self.block(block[:-1])
+            self._if(last, stop)  # type: ignore[arg-type]
+            return
+        self.block(block)
+        self.copies(into, values)
+        if stop is None or stop == FALSE:
+            return
+        if stop == TRUE:
+            self.emit("break")
+            return
+        self._break(self.show.text(stop))
+
+    def _moves(self, into: tuple[Sym, ...], values: tuple[Atom, ...]) -> bool:
+        """Whether the copies print anything."""
+        outer, self._lines = self._lines, []
+        kept = set(self._copied)
+        self.copies(into, values)
+        lines, self._lines = self._lines, outer
+        self._copied = kept
+        return bool(lines)
 
     # statements
 
     def stmt(self, stmt: Stmt) -> None:
         made = targets(stmt)
         if made and made[0] in self.plan.nested:
+            return
+        if self.plan.is_short(stmt):
+            self.line(self.show.assigned(self.name(made[0]), stmt), stmt.span)
             return
         match stmt:
             case Let() | Load():
@@ -239,9 +285,9 @@ class _Printer:
         self.emit(f"{name} = grow({name}, {need})")
         self._depth -= 1
 
-    def _if(self, stmt: If) -> None:
-        then = self.nested_after(stmt, stmt.then, stmt.then_values)
-        els = self.nested_after(stmt, stmt.els, stmt.else_values)
+    def _if(self, stmt: If, leave: Sym | None = None) -> None:
+        then = self._branch(stmt, stmt.then, stmt.then_values, leave)
+        els = self._branch(stmt, stmt.els, stmt.else_values, leave)
         if not then and not els:
             return
         if then:
@@ -253,15 +299,6 @@ class _Printer:
             self.line(f"if not {self.show.text(stmt.cond, 3)}:", stmt.span)
             self._lines += els
 
-    def nested_after(self, stmt: If, block: Block, values: tuple[Atom, ...]) -> list[str]:
-        """A branch's lines; the head's own line is taken as quoted already."""
-        if stmt.span.line > 0 and block:
-            kept, self._span = self._span, stmt.span
-            lines = self.nested(block, stmt.results, values)
-            self._span = kept
-            return lines
-        return self.nested(block, stmt.results, values)
-
     def _loop(self, loop: Loop) -> None:
         self.copies(loop.params, loop.inits)
         form = self.plan.whiles.get(id(loop))
@@ -271,10 +308,7 @@ class _Printer:
         self.line(self._head(loop), loop.span)
         self._depth += 1
         before = len(self._lines)
-        self.block(loop.body)
-        self.copies(loop.params, loop.nexts)
-        if loop.stop is not None and loop.stop != Const(False, loop.stop.type):  # type: ignore[arg-type]
-            self._break(self.show.text(loop.stop))
+        self._until(loop.body, loop.params, loop.nexts, loop.stop)
         if len(self._lines) == before:
             self.emit("pass")
         self._depth -= 1
@@ -307,10 +341,7 @@ class _Printer:
             self.line(f"while {self.show.text(form.cond)}:", loop.span)
             self._depth += 1
         before = len(self._lines)
-        self.block(form.work)
-        self.copies(loop.params, form.nexts)
-        if form.stop is not None and not (isinstance(form.stop, Const) and form.stop.value is False):
-            self._break(self.show.text(form.stop))
+        self._until(form.work, loop.params, form.nexts, form.stop)
         if len(self._lines) == before and not pre:
             self.emit("pass")
         self._depth -= 1

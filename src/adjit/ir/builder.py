@@ -28,7 +28,7 @@ from adjit.ir.core import (
     View,
     const,
 )
-from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
+from adjit.ir.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "not_", "isnan", "isinf", "isfinite"})
 
@@ -40,6 +40,7 @@ class Builder:
         self.span = span
         self.simplify = simplify
         self._open: list[list[Stmt]] = [[]]
+        self._sums: dict[Sym, tuple[Atom, int]] = {}
 
     # blocks
 
@@ -78,6 +79,9 @@ class Builder:
             short = _simplified(name, atoms)
             if short is not None:
                 return short
+            short = self._offset(name, atoms)
+            if short is not None:
+                return short
         if name in _COMPARISONS:
             type_: Scalar = BOOL
         elif name == "select":
@@ -86,7 +90,25 @@ class Builder:
             type_ = value
         else:
             type_ = dtype
-        return self.let(name, *atoms, type=type_, fn=fn, name=hint)
+        target = self.let(name, *atoms, type=type_, fn=fn, name=hint)
+        last = atoms[-1]
+        if name in ("add", "sub") and type_ == INT64 and isinstance(last, Const) and last.type == INT64:
+            value = int(last.value)  # type: ignore[arg-type]
+            self._sums[target] = (atoms[0], value if name == "add" else -value)
+        return target
+
+    def _offset(self, name: str, a: tuple[Atom, ...]) -> Atom | None:
+        """`(x + c) - d` as `x + (c - d)`, for integers."""
+        if name not in ("add", "sub") or not isinstance(a[1], Const) or a[1].type != INT64:
+            return None
+        base = self._sums.get(a[0]) if isinstance(a[0], Sym) else None
+        if base is None:
+            return None
+        x, c = base
+        c += int(a[1].value) if name == "add" else -int(a[1].value)  # type: ignore[arg-type]
+        if c == 0:
+            return x
+        return self.op("add", x, c) if c > 0 else self.op("sub", x, -c)
 
     def cast(self, a: Atom, type: Scalar) -> Atom:
         """`type(a)`; nothing where it already is."""
@@ -195,7 +217,10 @@ def _simplified(op: str, a: tuple[Atom, ...]) -> Atom | None:
 
 
 def _folded(op: str, a: tuple[Atom, ...]) -> Const | None:
-    """Integer arithmetic on constants."""
+    """Arithmetic on constants."""
+    if op == "fdiv" and all(isinstance(x, Const) and x.type == FLOAT64 for x in a):
+        x, y = (float(x.value) for x in a)  # type: ignore[union-attr, arg-type]
+        return Const(x / y, FLOAT64) if y != 0 else None
     values = [x.value for x in a if isinstance(x, Const) and type(x.value) is int]
     if len(values) != len(a) or len({x.type for x in a}) != 1:
         return None

@@ -22,7 +22,10 @@ RULES = (
     Rule("gcd", 2, ("math.gcd", "numpy.gcd"), samples=_INTS),
     Rule("lcm", 2, ("numpy.lcm",), samples=_INTS),
     Rule(
-        "nonneg", 1, template="{0}", samples=at(3, 0)
-    ),  # derivative code's promise that a record's cursor is not negative
+        "nonneg",  # derivative code's promise that a record's cursor is not negative
+        1,
+        template="{0}",
+        samples=at(3, 0),
+    ),
     Rule("dim", 2, template="{0}.shape[{1}]"),
 )

@@ -24,7 +24,7 @@ AnyArray = np.ndarray[Any, Any]
 def overlap(a: AnyArray, b: AnyArray) -> bool:
     """Whether two arrays share an element. True where that is not settled within bounded work."""
     try:
-        return np.shares_memory(a, b, _WORK)
+        return np.shares_memory(a, b, _WORK)  # pyright: ignore[reportArgumentType]  # the stub knows two values
     except (np.exceptions.TooHardError, OverflowError):
         return True
 

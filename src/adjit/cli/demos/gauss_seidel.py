@@ -1,8 +1,9 @@
 """Gauss-Seidel sweeps for the Poisson equation, in place: lexicographic order and red-black.
 
-A source ``theta`` on an n x n grid of the unit square, zero on the boundary, gives ``u`` after K sweeps; the loss is the
-squared misfit to ``uobs``. Every update overwrites an element that later updates read, which is what makes the program
-hard for tools that forbid mutation. It is linear, so the reverse pass needs no record: its memory does not grow with K.
+A source ``theta`` on an n x n grid of the unit square, zero on the boundary, gives ``u`` after K sweeps; the loss is
+the squared misfit to ``uobs``. Every update overwrites an element that later updates read, which is what makes the
+program hard for tools that forbid mutation. It is linear, so the reverse pass needs no record: its memory does not
+grow with K.
 """
 
 import numpy as np
@@ -26,7 +27,9 @@ def lexicographic_loss(theta, uobs, K):
     for _ in range(K):
         for i in range(1, n + 1):
             for j in range(1, n + 1):
-                u[i, j] = (h2 * theta[i - 1, j - 1] + u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]) / 4
+                u[i, j] = (
+                    h2 * theta[i - 1, j - 1] + u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+                ) / 4
     loss = 0.0
     for i in range(n):
         for j in range(n):

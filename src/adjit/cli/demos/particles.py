@@ -65,8 +65,8 @@ def density_loss(x, p):
     cell = np.empty(N, np.int64)
     start = np.zeros(nc * nc + 1, np.int64)
     for i in range(N):
-        cx = int(math.floor(x[i, 0] / s)) % nc
-        cy = int(math.floor(x[i, 1] / s)) % nc
+        cx = math.floor(x[i, 0] / s) % nc
+        cy = math.floor(x[i, 1] / s) % nc
         cell[i] = cx + nc * cy
         start[cell[i] + 1] += 1
 

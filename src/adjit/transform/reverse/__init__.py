@@ -30,6 +30,7 @@ from adjit.transform.reverse.record import Decisions, Layout
 from adjit.transform.reverse.references import references
 from adjit.transform.reverse.sweep import Context, Sweep
 from adjit.transform.slopes import carries
+from adjit.transform.stride import stride
 
 
 @dataclass(frozen=True)
@@ -272,7 +273,7 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     passed = tuple(final.get(s, s) for s in ((*kept, *saved) if wish.split else saved))
     if wish.split:
         forward, passed = _own_copies(planner, forward, passed)
-    forward = clean(replace(forward, results=(*function.results, *passed)), keep_raising=True)
+    forward = clean(stride(replace(forward, results=(*function.results, *passed))), keep_raising=True)
     records = tuple((t.dtype.name, t.width) for t in layout.tapes)
     return Reversed(
         forward, backward, kept, saved, forward.results[len(function.results) :], shadows, planner.seeds, records
@@ -285,7 +286,7 @@ def _tidied(backward: Function) -> Function:
     read = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     read -= defined(backward.body)
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
-    return clean(carry(defer_stores(choose(backward))))
+    return clean(carry(defer_stores(choose(clean(stride(backward))))))
 
 
 def _planned(function: Function, wish: Wish) -> tuple[_Planner, _Built]:

@@ -1,0 +1,62 @@
+"""Ways to measure: interleaved times, memory peaks and first calls in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+
+def interleaved(
+    calls: Mapping[str, Callable[[], Any]], rounds: int, advance: Callable[[], None]
+) -> dict[str, float]:
+    """Median seconds of each call, taken in turns so that all meet the same weather.
+
+    The clock is the thread's processor time: another process on the machine does not count.
+    """
+    for call in calls.values():
+        call()
+        advance()
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            started = time.thread_time()
+            call()
+            seconds[name].append(time.thread_time() - started)
+            advance()
+    return {name: statistics.median(taken) for name, taken in seconds.items()}
+
+
+def each(call: Callable[[], Any], repeats: int = 2000) -> float:
+    """Seconds of one of many short calls: the smallest of ten batches."""
+    call()
+    batches: list[float] = []
+    for _ in range(10):
+        started = time.perf_counter()
+        for _ in range(repeats // 10):
+            call()
+        batches.append((time.perf_counter() - started) / (repeats // 10))
+    return min(batches)
+
+
+def in_process(task: str, *arguments: str | int, cache: Path) -> dict[str, float]:
+    """Run `tasks.py task arguments` in a fresh process whose disk cache is `cache`; what it printed, and its wall time.
+
+    Raises: RuntimeError with the process's error output if it fails.
+    """
+    environment = os.environ | {"ADJIT_CACHE_DIR": str(cache), "NUMBA_NUM_THREADS": "1"}
+    command = [sys.executable, str(HERE / "tasks.py"), task, *map(str, arguments)]
+    started = time.perf_counter()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    wall = time.perf_counter() - started
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command[2:])} failed:\n{done.stderr[-2000:]}")
+    return {"wall": wall} | json.loads(done.stdout.splitlines()[-1])

@@ -1,0 +1,101 @@
+"""Small programs that `measure.in_process` runs: each prints one line of JSON.
+
+tasks.py import                      seconds of `import adjit` after `import numba`
+tasks.py first NAME                  seconds of the first gradient, compiled or from the cache
+tasks.py peak forward|gradient NAME SIZE...
+                                     bytes by which one call raises the resident peak
+tasks.py allocations NAME SIZE...    bytes that a second call takes through NumPy: gradient, and autodiff
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+
+
+def task_import() -> dict[str, float]:
+    """What `import adjit` adds to `import numba`."""
+    import numba  # noqa: F401
+
+    started = time.perf_counter()
+    import adjit  # noqa: F401
+
+    return {"seconds": time.perf_counter() - started}
+
+
+def task_first(name: str) -> dict[str, float]:
+    """The first gradient of this process."""
+    import adjit as aj
+    from programs import PROGRAMS
+
+    program = PROGRAMS[name]
+    arguments = program.inputs(*program.small)
+    started = time.perf_counter()
+    aj.grad(program.loss)(*arguments)
+    return {"seconds": time.perf_counter() - started}
+
+
+def task_peak(what: str, name: str, *size: str) -> dict[str, float]:
+    """By how much one call, its results kept, raises the resident peak; a small call has compiled all."""
+    import adjit as aj
+    from programs import PROGRAMS
+
+    program = PROGRAMS[name]
+    call = program.loss if what == "forward" else aj.value_and_grad(program.loss)
+    call(*program.inputs(*program.small))
+    arguments = program.inputs(*map(int, size))
+    before = _start_peak()
+    _kept = call(*arguments)
+    return {"bytes": _peak() - before}
+
+
+def task_allocations(name: str, *size: str) -> dict[str, float]:
+    """Bytes at the peak of a second call, as tracemalloc sees NumPy's own arrays."""
+    import numpy as np
+
+    import adjit as aj
+    from programs import PROGRAMS
+
+    program = PROGRAMS[name]
+    x, *constants = program.inputs(*map(int, size))
+    gradient = aj.grad(program.loss)
+    annotated = (aj.Duplicated(x, np.zeros_like(x)), *map(aj.Const, constants))
+    calls = {
+        "gradient": lambda: gradient(x, *constants),
+        "autodiff": lambda: aj.autodiff(aj.Reverse, program.loss, *annotated),
+    }
+    found: dict[str, float] = {"result": x.nbytes}
+    for key, call in calls.items():
+        call()
+        tracemalloc.start()
+        call()
+        found[key] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return found
+
+
+def _start_peak() -> int:
+    """Forget the resident peak so far where the system can (Linux); the resident size now, in bytes."""
+    clear = Path("/proc/self/clear_refs")
+    if clear.exists():
+        clear.write_text("5")
+    return _peak()
+
+
+def _peak() -> int:
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+TASKS = {"import": task_import, "first": task_first, "peak": task_peak, "allocations": task_allocations}
+
+if __name__ == "__main__":
+    print(json.dumps(TASKS[sys.argv[1]](*sys.argv[2:])))
