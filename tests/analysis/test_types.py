@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
+
 from adjit.analysis.numba_types import from_numba
 from adjit.analysis.promotion import Fact, promote
 from adjit.analysis.types import infer
@@ -14,8 +16,6 @@ from adjit.ir.core import Alloc, Const, Function, If, Let, Load, Loop, Slice, St
 from adjit.ir.types import BOOL, FLOAT32, FLOAT64, INT64, UNKNOWN, Array, Scalar, Type
 from adjit.ir.verify import verify
 from adjit.ir.visit import targets, walk
-from numba import njit
-
 from tests.codegen.plain_programs import PROGRAMS
 from tests.codegen.round_trip import lowered
 
@@ -124,9 +124,20 @@ def test_literals_are_weak_under_numpy(
 
 
 def test_index_and_weak_chain_stay_weak() -> None:
-    x, i, t, u, v = _symbol("x", Array(FLOAT32, 1, "C")), _symbol("i"), _symbol("t"), _symbol("u"), _symbol("v")
+    x, i, t, u, v = (
+        _symbol("x", Array(FLOAT32, 1, "C")),
+        _symbol("i"),
+        _symbol("t"),
+        _symbol("u"),
+        _symbol("v"),
+    )
     w = _symbol("w")
-    body = (Let(t, "mul", (i, const(0.5))), Let(u, "sin", (t,), "math.sin"), Load(v, x, (i,)), Let(w, "mul", (u, v)))
+    body = (
+        Let(t, "mul", (i, const(0.5))),
+        Let(u, "sin", (t,), "math.sin"),
+        Load(v, x, (i,)),
+        Let(w, "mul", (u, v)),
+    )
     s, out = _symbol("s"), _symbol("s")
     loop = Loop(i, const(0), const(3), const(1), (s,), (const(0.0),), body, (w,), (out,))
     f = Function("f", (x,), (loop,), (out,))
@@ -210,7 +221,12 @@ def test_view_layouts_are_numbas(index: tuple[Any, ...], layout: str) -> None:
 
 
 def test_layouts_unify() -> None:
-    a, t, c, r = _symbol("a", Array(FLOAT64, 2, "C")), _symbol("t", Array(FLOAT64, 2)), _symbol("c", BOOL), None
+    a, t, c, r = (
+        _symbol("a", Array(FLOAT64, 2, "C")),
+        _symbol("t", Array(FLOAT64, 2)),
+        _symbol("c", BOOL),
+        None,
+    )
     r = _symbol("r", Array(FLOAT64, 2))
     body = (View(t, a, (), True), If(c, (), (), (a,), (t,), (r,)))
     assert _type_of_result(Function("f", (a, c), body, (r,))) == Array(FLOAT64, 2, "A")

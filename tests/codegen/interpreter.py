@@ -67,7 +67,9 @@ class Interpreter:
 
     def index(self, items: tuple[Atom | Slice, ...]) -> Any:
         parts = tuple(
-            slice(*(self.value(p) for p in (i.start, i.stop, i.step))) if isinstance(i, Slice) else self.used(i)
+            slice(*(self.value(p) for p in (i.start, i.stop, i.step)))
+            if isinstance(i, Slice)
+            else self.used(i)
             for i in items
         )
         return parts

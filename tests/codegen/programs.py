@@ -5,7 +5,22 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from adjit.ir.core import TRUE, Atom, Block, Function, If, Let, Load, Loop, Span, Stmt, Store, Sym, Undef, const
+from adjit.ir.core import (
+    TRUE,
+    Atom,
+    Block,
+    Function,
+    If,
+    Let,
+    Load,
+    Loop,
+    Span,
+    Stmt,
+    Store,
+    Sym,
+    Undef,
+    const,
+)
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array, Scalar
 
 _ARRAY = Array(FLOAT64, 1, "C")
@@ -86,7 +101,9 @@ class Program:
 
     def condition(self, scope: list[Sym]) -> Let:
         target = Sym("c", BOOL)
-        return Let(target, self.random.choice(["lt", "gt"]), (self.pick(scope, FLOAT64), self.pick(scope, FLOAT64)))
+        return Let(
+            target, self.random.choice(["lt", "gt"]), (self.pick(scope, FLOAT64), self.pick(scope, FLOAT64))
+        )
 
     def branch(self, scope: list[Sym], depth: int) -> list[Stmt]:
         cond = self.condition(scope)
@@ -160,7 +177,9 @@ class Program:
         ordered = [s for s in inner if s.name == "s" and s in params]
         for p in ordered:
             same = [q for q in ordered if q.type == p.type and (q not in self.maybe or p in self.maybe)]
-            value = self.random.choice(same) if same and self.random.random() < 0.3 else self.pick(inner, p.type)
+            value = (
+                self.random.choice(same) if same and self.random.random() < 0.3 else self.pick(inner, p.type)
+            )
             nexts.append(value)
         stop: Atom | None = None
         if self.random.random() < 0.4:
@@ -171,7 +190,9 @@ class Program:
         self.maybe.update(r for r, p in zip(results, ordered, strict=True) if p in self.maybe)
         bounds = self.random.choice([(0, 4, 1), (6, 0, -1), (1, 7, 2), (3, 3, 1)])
         lo, hi, step = (const(b) for b in bounds)
-        made = Loop(index, lo, hi, step, tuple(ordered), tuple(inits), tuple(body), tuple(nexts), tuple(results), stop)
+        made = Loop(
+            index, lo, hi, step, tuple(ordered), tuple(inits), tuple(body), tuple(nexts), tuple(results), stop
+        )
         scope += results
         return [made]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numba
 import numpy as np
+
 from adjit.analysis.numba_types import from_numba
 from adjit.frontend import lower
 from adjit.ir.structure import Leaf, Spec

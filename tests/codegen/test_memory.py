@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from adjit.codegen.module import Glue, Module, Step, Unit, render
 from adjit.ir.core import (
     Alloc,
@@ -66,7 +67,12 @@ def _references(layout: str) -> tuple[Function, Function]:
     """`forward` keeps rows (or columns) of a; `backward` sums their first elements, last first."""
     element = Array(FLOAT64, 1, layout)
     listed = RefList(element)
-    a, refs, i, n, row = Sym("a", Array(FLOAT64, 2, "C")), Sym("refs", listed), *(Sym(s, INT64) for s in "in"), None
+    a, refs, i, n, row = (
+        Sym("a", Array(FLOAT64, 2, "C")),
+        Sym("refs", listed),
+        *(Sym(s, INT64) for s in "in"),
+        None,
+    )
     row = Sym("row", element)
     index = (i, Slice()) if layout == "C" else (Slice(), i)
     body = (View(row, a, index), RefAppend(refs, row))
@@ -76,7 +82,13 @@ def _references(layout: str) -> tuple[Function, Function]:
         (RefNew(refs), Loop(i, const(0), n, const(1), (), (), body, (), ())),
         (refs,),
     )
-    got, k, m, s, out = Sym("refs", listed), Sym("k", INT64), Sym("n", INT64), Sym("s", FLOAT64), Sym("s", FLOAT64)
+    got, k, m, s, out = (
+        Sym("refs", listed),
+        Sym("k", INT64),
+        Sym("n", INT64),
+        Sym("s", FLOAT64),
+        Sym("s", FLOAT64),
+    )
     last, item, value, after = Sym("last", INT64), Sym("row", element), Sym("v", FLOAT64), Sym("s", FLOAT64)
     inner = (RefGet(item, got, k), Load(value, item, (const(0),)), Let(after, "add", (s, value)))
     loop = Loop(k, last, const(-1), const(-1), (s,), (const(0.0),), inner, (after,), (out,))
@@ -100,7 +112,9 @@ def test_lists_of_references(layout: str, n: int, compiled: bool) -> None:
 
 
 @_BOTH
-@pytest.mark.parametrize("type_", [FLOAT64, FLOAT32, _VECTOR, Array(FLOAT64, 2, "F"), Array(FLOAT64, 2, "A")], ids=str)
+@pytest.mark.parametrize(
+    "type_", [FLOAT64, FLOAT32, _VECTOR, Array(FLOAT64, 2, "F"), Array(FLOAT64, 2, "A")], ids=str
+)
 def test_unbound_name_may_be_passed_on(type_: Any, compiled: bool) -> None:
     flag, x = Sym("flag", BOOL), Sym("x", type_)
     r, kept, q = Sym("r", type_), Sym("r", type_), Sym("q", type_)
@@ -110,7 +124,9 @@ def test_unbound_name_may_be_passed_on(type_: Any, compiled: bool) -> None:
         If(flag, (), (), (r,), (r,), (q,)),
     )
     f = Function("f", (flag, x), body, (kept, q))
-    value: Any = np.ones((2,) * type_.ndim, order="F") if isinstance(type_, Array) else np.dtype(str(type_)).type(1)
+    value: Any = (
+        np.ones((2,) * type_.ndim, order="F") if isinstance(type_, Array) else np.dtype(str(type_)).type(1)
+    )
     if isinstance(type_, Array) and type_.layout == "A":
         value = np.ones((4, 4))[::2, ::2]
     names = _load(f, compiled=compiled)
@@ -121,7 +137,13 @@ def test_unbound_name_may_be_passed_on(type_: Any, compiled: bool) -> None:
 @_BOTH
 def test_swap_of_array_names(compiled: bool) -> None:
     a, b, n, i = Sym("a", _VECTOR), Sym("b", _VECTOR), Sym("n", INT64), Sym("i", INT64)
-    p, q, rp, rq, v = Sym("a", _VECTOR), Sym("b", _VECTOR), Sym("a", _VECTOR), Sym("b", _VECTOR), Sym("v", FLOAT64)
+    p, q, rp, rq, v = (
+        Sym("a", _VECTOR),
+        Sym("b", _VECTOR),
+        Sym("a", _VECTOR),
+        Sym("b", _VECTOR),
+        Sym("v", FLOAT64),
+    )
     body = (Load(v, p, (const(0),)), Store(q, (const(0),), v))
     loop = Loop(i, const(0), n, const(1), (p, q), (a, b), body, (q, p), (rp, rq))
     f = Function("f", (a, b, n), (loop,), (rp,))
@@ -135,9 +157,21 @@ def test_swap_of_array_names(compiled: bool) -> None:
 @_BOTH
 def test_allocations(compiled: bool) -> None:
     n, x = Sym("n", INT64), Sym("x", Array(FLOAT32, 2, "F"))
-    types = [_VECTOR, Array(FLOAT32, 2, "C"), Array(FLOAT64, 2, "F"), Array(BOOL, 1, "C"), Array(INT64, 1, "C")]
+    types = [
+        _VECTOR,
+        Array(FLOAT32, 2, "C"),
+        Array(FLOAT64, 2, "F"),
+        Array(BOOL, 1, "C"),
+        Array(INT64, 1, "C"),
+    ]
     made = [Sym("a", t) for t in types]
-    fills = [Const(0.0, FLOAT64), Const(1.0, FLOAT32), Const(2.5, FLOAT64), Const(True, BOOL), Const(7, INT64)]
+    fills = [
+        Const(0.0, FLOAT64),
+        Const(1.0, FLOAT32),
+        Const(2.5, FLOAT64),
+        Const(True, BOOL),
+        Const(7, INT64),
+    ]
     shapes = [(n,), (n, const(2)), (n, const(2)), (n,), (n,)]
     like = Sym("b", Array(FLOAT32, 2, "F"))
     body = tuple(Alloc(s, shape, fill) for s, shape, fill in zip(made, shapes, fills, strict=True))
@@ -155,7 +189,10 @@ def test_allocations(compiled: bool) -> None:
 @_BOTH
 def test_raise_and_special_constants(compiled: bool) -> None:
     c, r = Sym("c", BOOL), Sym("r", FLOAT64)
-    body = (If(c, (Raise("ValueError", ("too bad",)),), ()), Let(r, "add", (Const(float("inf"), FLOAT64), const(1.0))))
+    body = (
+        If(c, (Raise("ValueError", ("too bad",)),), ()),
+        Let(r, "add", (Const(float("inf"), FLOAT64), const(1.0))),
+    )
     names = _load(Function("f", (c,), body, (r, Const(float("nan"), FLOAT32))), compiled=compiled)
     with pytest.raises(ValueError, match="too bad"):
         names["f"](True)
@@ -182,9 +219,10 @@ def test_strong_zero_keeps_dtype() -> None:
 
 def test_no_results() -> None:
     x = Sym("x", _VECTOR)
-    f = _load(Function("f", (x,), (Store(x, (const(0),), const(2.0)),), ()), glue=(
-        Glue("g", ("x",), (Step((), "f", ("x",)),), ()),
-    ))
+    f = _load(
+        Function("f", (x,), (Store(x, (const(0),), const(2.0)),), ()),
+        glue=(Glue("g", ("x",), (Step((), "f", ("x",)),), ()),),
+    )
     a = np.zeros(1)
     assert f["g"](a) is None
     assert a[0] == 2.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from adjit.codegen.module import Module, Unit, render
 from adjit.ir.core import Function
 from adjit.ir.verify import verify
 from adjit.runtime.compile import load
-
 from tests.codegen.interpreter import run
 from tests.codegen.programs import random_function
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
+
 from adjit.analysis.types import infer
 from adjit.codegen.module import Module, Unit, render
 from adjit.ir.verify import verify
 from adjit.runtime.compile import load
-from numba import njit
-
 from tests.codegen.plain_programs import PROGRAMS
 from tests.codegen.round_trip import assert_same, lowered
 

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from adjit.runtime import cache, compile, folder
 
 _TEXT = '''"""A module."""

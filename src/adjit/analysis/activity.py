@@ -7,12 +7,12 @@ once is active throughout, so its shadow always exists).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from adjit.analysis.alias import Alias
-from adjit.ir.core import Alloc, Atom, Custom, Ensure, Function, If, Let, Load, Loop, Stmt, Store, Sym
+from adjit.ir.core import Alloc, Atom, Block, Custom, Ensure, Function, If, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import Array
-from adjit.ir.visit import walk
+from adjit.ir.visit import blocks, inner_targets, targets, walk
 
 Carries = Callable[[str, int], bool]
 
@@ -33,7 +33,12 @@ class Activity:
         `carries(op, k)` says whether operand k of the operation has a slope.
         """
         self._alias, self._carries = alias, carries
-        self._stmts = list(walk(function.body))
+        self._stmts = list(_outside_customs(function.body))
+        self._written = {
+            id(s): tuple(t.array for t in walk(s.body) if isinstance(t, Store))
+            for s in self._stmts
+            if isinstance(s, Custom)
+        }
         self.varied: set[Sym] = set()
         self.varied_roots: set[Sym] = set()
         for p in inputs:
@@ -124,7 +129,11 @@ class Activity:
                     [(self._is_varied(a) or self._is_varied(b)) and self._mark(r) for a, b, r in pairs]
                 )
             case Custom():
-                return any(map(self._is_varied, stmt.args)) and any([self._mark(r) for r in stmt.results])
+                if not any(map(self._is_varied, stmt.args)):
+                    return False
+                marks = [self._mark(r) for r in stmt.results if not isinstance(r.type, Array)]
+                memory = [r for r in stmt.results if isinstance(r.type, Array)]
+                return any([*marks, *(self._mark_memory(a) for a in (*memory, *self._written[id(stmt)]))])
             case _:
                 return False
 
@@ -177,14 +186,21 @@ class Activity:
                         changed |= self._want(a) | self._want(b)
                 return changed
             case Custom():
-                if not (any(map(self._wanted, stmt.results)) or any(map(self._wanted, stmt.args))):
+                if not any(map(self._wanted, (*stmt.results, *self._written[id(stmt)]))):
                     return False
-                return any([self._want(a) for a in (*stmt.args, *stmt.values)])
+                return any([self._want(a) for a in stmt.args])
             case _:
                 return False
 
 
-def _array_names(stmt: Stmt) -> list[Sym]:
-    from adjit.ir.visit import inner_targets, targets
+def _outside_customs(block: Block) -> Iterator[Stmt]:
+    """Every statement, but not those inside functions with rules of their own."""
+    for stmt in block:
+        yield stmt
+        if not isinstance(stmt, Custom):
+            for sub in blocks(stmt):
+                yield from _outside_customs(sub)
 
+
+def _array_names(stmt: Stmt) -> list[Sym]:
     return [s for s in (*targets(stmt), *inner_targets(stmt)) if isinstance(s.type, Array)]

@@ -16,7 +16,7 @@ import numpy as np
 from adjit.analysis import numba_types
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Let
-from adjit.ir.types import BOOL, INT64, UNKNOWN, Array, Scalar, Type
+from adjit.ir.types import INT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _PYTHON_NUMBERS = frozenset({"int", "float", "bool", "builtins.int", "builtins.float", "builtins.bool"})
@@ -159,9 +159,7 @@ def promote(facts: tuple[Fact, ...]) -> Fact | None:
 
 
 def _python_zero(type: Scalar) -> bool | int | float | complex:
-    kind = (
-        "bool" if type.is_bool else "int" if type.is_int else "complex" if type.is_complex else "float"
-    )
+    kind = "bool" if type.is_bool else "int" if type.is_int else "complex" if type.is_complex else "float"
     return _ZEROS[kind]
 
 
@@ -177,5 +175,3 @@ def join(facts: tuple[Fact, ...], numpy_rules: bool) -> Fact | None:
         return closed[0] if closed else open_[0]
     got = numba_types.unify(*(f.type for f in facts))
     return None if got is None else Fact(got)
-
-

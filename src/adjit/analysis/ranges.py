@@ -294,7 +294,8 @@ class _Ranges:
         bounds = (loop.lo, loop.hi)
         if not isinstance(step, Const) or any(isinstance(b, Undef) or b is None for b in bounds):
             return
-        assert loop.lo is not None and loop.hi is not None
+        assert loop.lo is not None
+        assert loop.hi is not None
         lo, hi = self.form(loop.lo), self.form(loop.hi)
         if step.value.real > 0:
             plain = isinstance(loop.lo, Const) and loop.lo.value.real >= 0

@@ -1,7 +1,7 @@
 """rewrite: untyped IR + inferred facts -> typed IR with explicit casts at flows.
 
-    loop (s = 0:int64) ... next t:float64   ->   loop (s: float64 = 0.0:float64) ... next t
-    x: float32, y = mul(0.5, x)             ->   y = mul(0.5:float32, x)          (NumPy 2's rules)
+loop (s = 0:int64) ... next t:float64   ->   loop (s: float64 = 0.0:float64) ... next t
+x: float32, y = mul(0.5, x)             ->   y = mul(0.5:float32, x)          (NumPy 2's rules)
 """
 
 from __future__ import annotations

@@ -288,4 +288,3 @@ def _origins(block: Block) -> dict[Sym, Sym]:
             case _:
                 pass
     return parents
-

@@ -42,7 +42,7 @@ def autodiff(mode: Mode, f: Callable[..., Any], *annotated: Any) -> Any:
     Raises: ArgumentError, before anything is touched: for a shadow of another shape, dtype or layout, for memory
     that is shared and written, and in Reverse for a function that returns arrays (use `vjp`).
     """
-    if not isinstance(mode, Mode):
+    if mode not in (Mode.REVERSE, Mode.FORWARD):
         raise ArgumentError(f"the first argument of autodiff is {mode!r}", "give aj.Reverse or aj.Forward")
     source = source_of(f)
     signature = source.signature

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from adjit.api.engine import debugging
 
 
 @contextmanager
-def debug_nans() -> Iterator[None]:
+def debug_nans() -> Generator[None]:
     """Inside, derivatives are compiled so that the first NaN or infinite adjoint raises, naming its line.
 
     Programs are compiled apart from the others; they are slower. Holds for the current thread or task.

@@ -22,7 +22,7 @@ def options(
     Returns: a function that behaves as f where it is called, and that `grad`, `vjp`, ... take with its options.
     Raises: ArgumentError if an option has no sense.
     """
-    if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory < 0):
+    if memory is not None and (type(memory) is not int or memory < 0):
         raise ArgumentError(f"memory={memory!r} is not a number of bytes", "give an int, such as 2**30")
     return Configured(f, Options(memory, deterministic, bool(boundscheck)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -166,7 +166,7 @@ class Gradients:
         return out
 
 
-def _storage(type: Any) -> tuple[np.dtype[Any], str]:
+def _storage(type: Any) -> tuple[np.dtype[Any], Literal["C", "F"]]:
     return np.dtype(type.dtype.name), "F" if type.layout == "F" else "C"
 
 

@@ -22,7 +22,7 @@ from adjit.ir.core import (
     Sym,
     Undef,
 )
-from adjit.ir.visit import inner_targets, operands, targets, walk
+from adjit.ir.visit import inner_targets, targets, walk
 
 Live = set[Sym]
 

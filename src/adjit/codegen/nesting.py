@@ -35,7 +35,7 @@ from adjit.ir.core import (
 from adjit.ir.types import BOOL
 from adjit.ir.visit import blocks, operands, targets, walk, yields
 
-_MAX_WEIGHT = 14
+_MAX_WEIGHT = 24
 _RAISING = frozenset({"div", "floordiv", "mod", "pow"})
 _BARRIERS = (Store, Loop, If, Custom, Raise, RefAppend)
 _CONTROL = (Loop, If, Custom, Raise)

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 
 from adjit.analysis.ranges import unsigned_indices
 from adjit.codegen.coalesce import Variables
-from adjit.codegen.comments import source_line, with_comment
-from adjit.codegen.expressions import Expressions, array_name, dtype_name, literal, zero
+from adjit.codegen.comments import source_line
+from adjit.codegen.copies import Copy, in_order
+from adjit.codegen.expressions import Expressions, array_name, dtype_name, zero
+from adjit.codegen.lines import INDENT, else_lines, with_comment
 from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.nesting import Plan
 from adjit.codegen.while_form import While
@@ -42,8 +44,6 @@ from adjit.ir.core import (
 )
 from adjit.ir.types import Array, RefList
 from adjit.ir.visit import inner_targets, targets, walk
-
-_INDENT = "    "
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,15 @@ def emit_full(function: Function, error_model: str = "python", comments: bool = 
     }
     lists |= {a.element for a in printer.list_zeros}
     return Emitted(text, frozenset(printer.show.ops), frozenset(lists))
+
+
+@dataclass(frozen=True, slots=True)
+class _Leave:
+    """Whether the loop ends after each branch; `flag` is the result that says so and is not printed."""
+
+    then: Atom
+    els: Atom
+    flag: Sym | None
 
 
 class _Printer:
@@ -117,15 +126,19 @@ class _Printer:
     # lines
 
     def emit(self, text: str) -> None:
-        self._lines.append(_INDENT * self._depth + text)
+        self._lines.append(INDENT * self._depth + text)
 
     def line(self, text: str, span: Span) -> None:
         """One line, with the user's line as a comment where that changes."""
         quoted = None
-        if self.comments and span.line > 0 and (self._span is None or self._place(span) != self._place(self._span)):
+        if (
+            self.comments
+            and span.line > 0
+            and (self._span is None or self._place(span) != self._place(self._span))
+        ):
             quoted = source_line(span)
             self._span = span
-        for part in with_comment(text, quoted, len(_INDENT) * self._depth):
+        for part in with_comment(text, quoted, len(INDENT) * self._depth):
             self.emit(part)
 
     @staticmethod
@@ -166,38 +179,37 @@ class _Printer:
         for stmt in block:
             self.stmt(stmt)
 
-    def _branch(self, stmt: If, block: Block, values: tuple[Atom, ...], leave: Sym | None) -> list[str]:
-        """The lines of a branch, one level deeper, with the copies at its end.
-
-        `leave`: the result that only says whether the loop ends here; it becomes `break`.
-        """
+    def _branch(self, stmt: If, then: bool, leave: _Leave | None) -> list[str]:
+        """The lines of a branch, one level deeper, with the copies and the `break` at its end."""
+        block, values = (stmt.then, stmt.then_values) if then else (stmt.els, stmt.else_values)
         kept = self._span
         if stmt.span.line > 0 and block:
             self._span = stmt.span
         outer, self._lines = self._lines, []
         self._depth += 1
-        if leave is None:
-            self.block(block)
-            self.copies(stmt.results, values)
-        else:
-            k = stmt.results.index(leave)
-            into, others = (tuple(a for j, a in enumerate(row) if j != k) for row in (stmt.results, values))
-            self._until(block, into, others, values[k])  # type: ignore[arg-type]
+        into = stmt.results
+        if leave is not None and leave.flag is not None:
+            pairs = [(r, v) for r, v in zip(into, values, strict=True) if r != leave.flag]
+            into, values = tuple(r for r, _ in pairs), tuple(v for _, v in pairs)
+        stop = None if leave is None else leave.then if then else leave.els
+        self._until(block, into, values, stop)
         self._depth -= 1
         lines, self._lines = self._lines, outer
         self._span = kept if block else self._span
         return lines
 
-    def _until(self, block: Block, into: tuple[Sym, ...], values: tuple[Atom, ...], stop: Atom | None) -> None:
+    def _until(
+        self, block: Block, into: tuple[Sym, ...], values: tuple[Atom, ...], stop: Atom | None
+    ) -> None:
         """A block, the copies at its end, and the exit from the loop that comes then.
 
         The exit moves into the branches of an If that decides it, where nothing is to be done after that.
         """
         last = block[-1] if block else None
-        decides = isinstance(last, If) and isinstance(stop, Sym) and stop in last.results
-        if decides and self.plan.uses[stop] == 1 and not self.plan.is_short(last) and not self._moves(into, values):  # type: ignore[index,arg-type]
+        leave = self._leave(last, stop) if isinstance(last, If) else None
+        if leave is not None and isinstance(last, If) and not self._moves(into, values):
             self.block(block[:-1])
-            self._if(last, stop)  # type: ignore[arg-type]
+            self._if(last, leave)
             return
         self.block(block)
         self.copies(into, values)
@@ -207,6 +219,17 @@ class _Printer:
             self.emit("break")
             return
         self._break(self.show.text(stop))
+
+    def _leave(self, last: If, stop: Atom | None) -> _Leave | None:
+        """How the exit looks in the branches of the block's last statement, if that decides it."""
+        if not isinstance(stop, Sym) or self.plan.is_short(last):
+            return None
+        if stop == last.cond and stop not in self.plan.nested:
+            return _Leave(TRUE, FALSE, None)
+        if stop in last.results and self.plan.uses[stop] == 1:
+            k = last.results.index(stop)
+            return _Leave(last.then_values[k], last.else_values[k], stop)
+        return None
 
     def _moves(self, into: tuple[Sym, ...], values: tuple[Atom, ...]) -> bool:
         """Whether the copies print anything."""
@@ -285,16 +308,16 @@ class _Printer:
         self.emit(f"{name} = grow({name}, {need})")
         self._depth -= 1
 
-    def _if(self, stmt: If, leave: Sym | None = None) -> None:
-        then = self._branch(stmt, stmt.then, stmt.then_values, leave)
-        els = self._branch(stmt, stmt.els, stmt.else_values, leave)
+    def _if(self, stmt: If, leave: _Leave | None = None) -> None:
+        then = self._branch(stmt, True, leave)
+        els = self._branch(stmt, False, leave)
         if not then and not els:
             return
         if then:
             self.line(f"if {self.show.text(stmt.cond)}:", stmt.span)
             self._lines += then
             if els:
-                self._lines += _else(els, self._depth)
+                self._lines += else_lines(els, self._depth)
         else:
             self.line(f"if not {self.show.text(stmt.cond, 3)}:", stmt.span)
             self._lines += els
@@ -316,7 +339,8 @@ class _Printer:
     def _head(self, loop: Loop) -> str:
         if loop.index is None:
             return "while True:"
-        assert loop.lo is not None and loop.hi is not None
+        assert loop.lo is not None
+        assert loop.hi is not None
         parts = [self.show.text(loop.hi)]
         step = "1" if loop.step is None else self.show.text(loop.step)
         lo = self.show.text(loop.lo)
@@ -348,13 +372,13 @@ class _Printer:
 
     def _break(self, condition: str) -> None:
         self.emit(f"if {condition}:")
-        self.emit(f"{_INDENT}break")
+        self.emit(f"{INDENT}break")
 
     # copies
 
     def copies(self, into: tuple[Sym, ...], values: tuple[Atom, ...]) -> None:
         """Parallel assignment, one after the other where the order allows it, else as a tuple."""
-        pending: list[tuple[str, Atom, set[str]]] = []
+        pending: list[Copy] = []
         for s, v in zip(into, values, strict=True):
             if isinstance(v, Undef):
                 continue
@@ -364,28 +388,13 @@ class _Printer:
                 continue
             if plain and isinstance(v, Sym):
                 self._copied.add(self.variables.of(v))
-            pending.append((self.name(s), v, reads))
-        while pending:
-            free = [c for c in pending if not any(c[0] in o[2] for o in pending if o is not c)]
-            if not free:
-                names, texts = ", ".join(c[0] for c in pending), ", ".join(self.show.text(c[1]) for c in pending)
-                self.emit(f"{names} = {texts}")
-                return
-            self.emit(self.show.assignment(free[0][0], free[0][1]))
-            pending.remove(free[0])
-
-
-def _else(lines: list[str], depth: int) -> list[str]:
-    """`else:` and its lines; `elif` where they are one `if`."""
-    inner = _INDENT * (depth + 1)
-    tops = [line for line in lines if line.startswith(inner) and not line[len(inner) :].startswith(" ")]
-    heads = [line[len(inner) :] for line in tops]
-    first = bool(heads) and heads[0].startswith("if ")
-    if first and all(h.startswith(("elif ", "else:")) for h in heads[1:]):
-        moved = [line.removeprefix(_INDENT) for line in lines]
-        moved[0] = moved[0].replace("if ", "elif ", 1)
-        return moved
-    return [f"{_INDENT * depth}else:", *lines]
-
-
-__all__ = ["Emitted", "emit", "emit_full", "literal"]
+            pending.append(Copy(self.name(s), v, frozenset(reads)))
+        for group in in_order(pending):
+            if len(group) == 1:
+                self.emit(self.show.assignment(group[0].place, group[0].value))
+                continue
+            places, values_ = (
+                ", ".join(c.place for c in group),
+                ", ".join(self.show.text(c.value) for c in group),
+            )
+            self.emit(f"{places} = {values_}")

@@ -100,7 +100,8 @@ def _compiled(name: str, text: str) -> dict[str, Any]:
         return _in_memory(name, text.replace("@njit(cache=True", "@njit(cache=False"))
     module_name = f"adjit_{name}"
     spec = importlib.util.spec_from_file_location(module_name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     spec.loader.exec_module(module)

@@ -22,7 +22,7 @@ from adjit.ir.verify import verify
 from adjit.ir.visit import walk
 from adjit.runtime import cache
 from adjit.runtime.compile import load, load_stored, stored_text
-from adjit.runtime.primal import Primal, captures_of, fingerprint, primal_of
+from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.clean import clean
 from adjit.transform.forward import forward
 from adjit.transform.pure import pure

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 from adjit.analysis.activity import Activity
 from adjit.analysis.alias import Alias
-from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
     Alloc,
@@ -37,9 +36,11 @@ from adjit.ir.core import (
     View,
 )
 from adjit.ir.types import Array, RefList, Scalar
+from adjit.ir.visit import Rewriter
 from adjit.rules import get as rule_of
 from adjit.rules.base import Point
 from adjit.transform.clean import clean
+from adjit.transform.custom import push_call
 from adjit.transform.prepare import forward_views
 from adjit.transform.slopes import carries, scaled
 
@@ -62,6 +63,7 @@ class _Forward:
         self.alias = Alias(function)
         self.activity = Activity(function, self.alias, inputs, None, carries)
         self.tangents: dict[Sym, Tangents] = {}
+        self.same: dict[Sym, Atom] = {}  # results of custom calls
         self.b = Builder(simplify=True)
 
     def varied(self, a: Atom) -> bool:
@@ -254,7 +256,15 @@ class _Forward:
         )
 
     def _custom(self, stmt: Custom) -> None:
-        raise UnsupportedError("this custom rule has no forward form", "give one with defjvp", stmt.span)
+        if not any(self.varied(a) for a in stmt.args):
+            self.b.append(stmt)
+            return
+        value, dots = push_call(stmt, self.tangent, self.width, self.b)
+        moving = iter(dots)
+        for r, v in zip(stmt.results, value, strict=True):
+            self.same[r] = v
+            if r.type.differentiable:
+                self.tangents[r] = next(moving)
 
 
 def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1) -> Pushed:
@@ -277,4 +287,16 @@ def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1) -> Push
         function.doc,
         function.span,
     )
+    new = _replaced(new, f.same)
     return Pushed(clean(new, keep_raising=True), tangent_params, len(function.results))
+
+
+def _replaced(function: Function, env: dict[Sym, Atom]) -> Function:
+    """The function with symbols replaced by what they are equal to."""
+    if not env:
+        return function
+    for s in env:
+        while isinstance(env[s], Sym) and env[s] in env:
+            env[s] = env[env[s]]  # type: ignore[index]
+    r = Rewriter(dict(env))
+    return replace(function, body=r.block(function.body), results=r.atoms(function.results))

@@ -15,12 +15,13 @@ from adjit.analysis.dependence import may_overwrite_later
 from adjit.analysis.ranges import lower_bounds
 from adjit.analysis.regions import Region, Regions
 from adjit.ir.builder import Builder, const_of
-from adjit.ir.core import Atom, Const, Function, Load, Loop, Store, Sym
+from adjit.ir.core import Atom, Const, Custom, Function, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import Array
-from adjit.ir.visit import defined, free, inner_targets, targets, walk
+from adjit.ir.visit import Rewriter, defined, free, inner_targets, targets, walk
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
+from adjit.transform.custom import with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.nests import add_into, copy_into
 from adjit.transform.prepare import count_turns, forward_views
@@ -79,10 +80,7 @@ class _Planner:
         self.regions = Regions(function)
         self.alias = Alias(function)
         self.affine = Affine(self.regions.definition, lower_bounds(function))  # type: ignore[arg-type]
-        seeded = [function.results[k] for k in wish.seeded]
-        outputs: list[Atom] = [a for a in seeded if a.type.differentiable]
-        if wish.final:
-            outputs += [p for p in wish.inputs if isinstance(p.type, Array)]
+        outputs = _outputs(function, wish)
         self.activity = Activity(function, self.alias, wish.inputs, outputs, carries)
         arrays = [p for p in function.params if isinstance(p.type, Array)]
         for stmt in walk(function.body):
@@ -257,7 +255,8 @@ def _turns(loop: Loop) -> float:
 
 def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
-    planner, (sweep, b, adjoints, layout) = _planned(clean(forward_views(function), keep_raising=True), wish)
+    ready = _with_rules(clean(forward_views(function), keep_raising=True), wish)
+    planner, (sweep, b, adjoints, layout) = _planned(ready, wish)
     function = planner.function
     forward, final = Augment(
         function, planner.regions, planner.decisions, layout, set(sweep.context.known_old)
@@ -278,6 +277,40 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     return Reversed(
         forward, backward, kept, saved, forward.results[len(function.results) :], shadows, planner.seeds, records
     )
+
+
+def _outputs(function: Function, wish: Wish) -> list[Atom]:
+    """What receives cotangents."""
+    outputs: list[Atom] = [function.results[k] for k in wish.seeded if function.results[k].type.differentiable]
+    if wish.final:
+        outputs += [p for p in wish.inputs if isinstance(p.type, Array)]
+    return outputs
+
+
+class _Rules(Rewriter):
+    """Puts `fwd` in place of each active call with a custom rule."""
+
+    def __init__(self, activity: Activity, alias: Alias):
+        super().__init__()
+        self._activity, self._alias = activity, alias
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        if not isinstance(stmt, Custom):
+            return (self.rebuild(stmt),)
+        written = [s.array for s in walk(stmt.body) if isinstance(s, Store)]
+        if not any(map(self._activity.active, (*stmt.results, *written))):
+            return (stmt,)
+        roots = frozenset[Sym]().union(*(self._alias.roots(a) for a in written))
+        places = tuple(k for k, a in enumerate(stmt.args) if not self._alias.roots(a).isdisjoint(roots))
+        return (with_forward(stmt, places),)
+
+
+def _with_rules(function: Function, wish: Wish) -> Function:
+    if not any(isinstance(s, Custom) for s in walk(function.body)):
+        return function
+    alias = Alias(function)
+    activity = Activity(function, alias, wish.inputs, _outputs(function, wish), carries)
+    return replace(function, body=_Rules(activity, alias).block(function.body))
 
 
 def _tidied(backward: Function) -> Function:

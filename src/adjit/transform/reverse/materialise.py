@@ -24,6 +24,7 @@ from adjit.ir.builder import Builder
 from adjit.ir.core import (
     Alloc,
     Atom,
+    Custom,
     If,
     Let,
     Load,
@@ -236,7 +237,7 @@ class Materialiser:
                 return 0
             case Load():
                 return self._load_level(stmt, d)
-            case Alloc():
+            case Alloc() | Custom():
                 return 0 if region is self.regions.root else None
             case If():
                 return self._if_level(stmt, s, d)
@@ -368,7 +369,7 @@ class Materialiser:
                 target = fresh(s)
                 self.stack[level].builder.append(RefGet(target, references, position, stmt.span))
                 return target
-            case Alloc() | RefNew():
+            case Alloc() | RefNew() | Custom():
                 self.kept[s] = None
                 return s
             case If():

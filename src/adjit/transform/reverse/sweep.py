@@ -45,7 +45,8 @@ from adjit.rules.base import Point
 from adjit.transform.reverse.augment import trip_count
 from adjit.transform.reverse.increments import Increment, find_increment
 from adjit.transform.reverse.materialise import Materialiser, Scope
-from adjit.transform.nests import sum_all
+from adjit.transform.custom import Pull, pull_call
+from adjit.transform.nests import add_into, sum_all
 from adjit.transform.reverse.record import Tape
 from adjit.transform.slopes import scaled
 
@@ -70,6 +71,7 @@ class Sweep(Materialiser):
         self.context = context
         self.adjoint: dict[Sym, Atom] = {}
         self.cursor: dict[Tape, Atom] = {t: t.cursor for t in self.layout.tapes}
+        self.restoring = False  # inside a custom call: memory is rolled back, nothing is differentiated
         self._busy: dict[int, bool] = {}
         self._free_memo: dict[int, tuple[Sym, ...]] = {}
 
@@ -234,7 +236,12 @@ class Sweep(Materialiser):
                     found = self.has_shadow(stmt.array) or key in self.decisions.restored
                 case Alloc():
                     found = stmt.fill is not None and self.is_active(stmt.fill)
-                case Loop() | If() | Custom():
+                case Custom():
+                    stores = self.regions.stores(stmt)
+                    found = isinstance(stmt.rule, Pull) or any(
+                        id(s) in self.decisions.restored for s in stores
+                    )
+                case Loop() | If():
                     inner = (s for b in blocks(stmt) for s in walk(b) if not isinstance(s, Loop | If))
                     found = any(self.busy(s) for s in inner) or any(map(self.is_active, stmt.results))
                 case _:
@@ -257,12 +264,50 @@ class Sweep(Materialiser):
             case If():
                 self._if(stmt)
             case Custom():
-                self.custom(stmt)
+                self._custom(stmt)
             case _:
                 pass
 
-    def custom(self, stmt: Custom) -> None:
-        raise UnsupportedError("custom rules are not supported here", "", stmt.span)
+    def _custom(self, stmt: Custom) -> None:
+        """`bwd` in place of what it is the rule of; what the call wrote is rolled back."""
+        if self.custom_is_active(stmt):
+            self._pull_custom(stmt)
+        if any(id(s) in self.decisions.restored for s in self.regions.stores(stmt)):
+            (region,) = self.regions.inner[id(stmt)]
+            outer, self.restoring = self.restoring, True
+            scope = self.open_region(region, Builder(stmt.span, simplify=True))
+            self.block()
+            self.pop()
+            self.restoring = outer
+            self.b.extend(scope.builder.block())
+
+    def _pull_custom(self, stmt: Custom) -> None:
+        pull = stmt.rule
+        assert isinstance(pull, Pull)
+        cts: list[Atom] = []
+        for r in stmt.results[: pull.n_values]:
+            if isinstance(r.type, Array) and r.type.differentiable:
+                cts.append(self.shadow(r))
+            elif r.type.differentiable:
+                cts.append(self._or_zero(self.take(r), r))
+        res = tuple(self.need(r) for r in stmt.results[pull.n_values :])
+        written = [stmt.args[k] for k in pull.written]
+        shadows = tuple(self.shadow(a) for a in written if isinstance(a, Sym) and a.type.differentiable)
+        body, found = pull_call(stmt, res, tuple(cts), shadows)
+        self.b.extend(body)
+        for a, got in zip(stmt.args, found, strict=True):
+            if got is None or not isinstance(a, Sym):
+                continue
+            if isinstance(a.type, Array):
+                if self.has_shadow(a):
+                    assert isinstance(got, Sym)
+                    add_into(self.b, self.shadow(a), got)
+            elif self.is_active(a):
+                self.add(a, got)
+
+    def custom_is_active(self, stmt: Custom) -> bool:
+        """Whether the reverse sweep calls the rule."""
+        return isinstance(stmt.rule, Pull)
 
     # statements
 
@@ -303,7 +348,7 @@ class Sweep(Materialiser):
     def _store(self, stmt: Store) -> None:
         index = tuple(self.need(i) for i in stmt.index)
         b = self.b
-        if self.has_shadow(stmt.array):
+        if self.has_shadow(stmt.array) and not self.restoring:
             shadow = self.shadow(stmt.array)
             assert isinstance(shadow.type, Array)
             step = find_increment(self, stmt)
