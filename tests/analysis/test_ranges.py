@@ -72,7 +72,7 @@ def test_counters_by_induction() -> None:
 def test_join_takes_the_least() -> None:
     c, r = Sym("c", BOOL), Sym("r", INT64)
     f = Function("f", (c,), (If(c, (), (), (const(3),), (const(-4),), (r,)),), (r,))
-    assert lower_bounds(f) == {r: -4}
+    assert lower_bounds(f)[r] == -4
 
 
 def test_only_indices_that_llvm_does_not_prove_are_marked() -> None:

@@ -30,6 +30,7 @@ _OPERATORS = {
     "pow": "a ** b",
     "lt": "a < b",
     "lshift": "a << b",
+    "min": "min(a, b)",
 }
 
 

@@ -87,7 +87,7 @@ def _expression(*lets: Let) -> str:
         ("add", "mul", 1, "c + a * b"),
         ("div", "mul", 1, "c / (a * b)"),
         ("pow", "pow", 0, "(a ** b) ** c"),
-        ("pow", "pow", 1, "c ** (a ** b)"),
+        ("pow", "pow", 1, "c ** a ** b"),
         ("pow", "mul", 0, "(a * b) ** c"),
         ("min", "add", 0, "min(a + b, c)"),
     ],

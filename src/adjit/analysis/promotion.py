@@ -61,6 +61,9 @@ def _ask(let: Let, arguments: tuple[Type, ...]) -> Scalar | None:
     function = OPERATORS[let.op] if spelling is None else callable_of(spelling)
     if function is None:
         return None
+    if function in (min, max) and all(isinstance(t, Scalar) and not t.is_bool for t in arguments):
+        common = numba_types.unify(*arguments)  # as Numba gives it, without compiling its overload (1.5 s)
+        return common if isinstance(common, Scalar) and not common.is_complex else None
     got = resolve(function, tuple(to_numba(t) for t in arguments))
     type_ = None if got is None else numba_types.from_numba(got)
     return type_ if isinstance(type_, Scalar) else None

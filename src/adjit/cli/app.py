@@ -43,5 +43,7 @@ def main() -> None:
         app()
     except AdjitError as error:
         console = Console(stderr=True)
-        console.print(f"{type(error).__name__}: {error}", style="red", markup=False, highlight=False)
+        console.print(
+            f"{type(error).__name__}: {error}", style="red", markup=False, highlight=False, soft_wrap=True
+        )
         sys.exit(1)

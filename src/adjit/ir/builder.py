@@ -30,7 +30,10 @@ from adjit.ir.core import (
 )
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
 
-_COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "not_", "isnan", "isinf", "isfinite"})
+_COMPARISONS = frozenset(
+    {"lt", "le", "gt", "ge", "eq", "ne", "not_", "isnan", "isinf", "isfinite", "signbit"}
+    | {"logical_and", "logical_or", "logical_xor", "logical_not"}
+)
 
 
 class Builder:

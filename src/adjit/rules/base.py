@@ -13,11 +13,12 @@ Python number (a constant slope; 1 and -1 cost nothing), or None for "zero whate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from adjit.ir.builder import Builder
-from adjit.ir.core import Atom
+from adjit.ir.core import Atom, Const
 from adjit.ir.types import BOOL, FLOAT64, Scalar
 
 
@@ -179,8 +180,12 @@ class Rule:
             slope = slope(p)
         if slope is None:
             return None
+        if isinstance(slope, Const) and not isinstance(slope.value, complex):
+            slope = float(slope.value)
         cotangent = p.as_float(cotangent)
         if not isinstance(slope, int | float):
+            return p.op("szmul", cotangent, slope)
+        if not math.isfinite(slope):
             return p.op("szmul", cotangent, slope)
         if abs(slope) != 1.0:
             return p.mul(cotangent, slope)  # a finite number needs no strong zero

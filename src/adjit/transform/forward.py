@@ -42,7 +42,7 @@ from adjit.rules.base import Point
 from adjit.transform.clean import clean
 from adjit.transform.custom import push_call
 from adjit.transform.prepare import forward_views
-from adjit.transform.slopes import carries, scaled
+from adjit.transform.slopes import carries
 
 Tangents = tuple[Atom, ...]
 
@@ -178,20 +178,13 @@ class _Forward:
         assert isinstance(stmt.target.type, Scalar)
         type_ = stmt.target.type
         point = Point(lambda: self.b, lambda k: stmt.args[k], lambda: stmt.target, type_)
-        totals: list[Atom | None] = [None] * self.width
-        for k, a in enumerate(stmt.args):
-            slope = rule.slope(k)
-            if slope is None or not self.varied(a):
-                continue
-            s = slope(point) if callable(slope) else slope
-            if s is None:
-                continue
-            for w, t in enumerate(self.tangent(a)):
-                term = scaled(self.b, self.b.cast(t, type_), s)
-                old = totals[w]
-                name = f"{stmt.target.name}_dot"
-                totals[w] = term if old is None else self.b.op("add", old, term, hint=name)
-        return tuple(const_of(0.0, type_) if t is None else t for t in totals)
+        columns = [self.tangent(a) if self.varied(a) else None for a in stmt.args]
+        found: list[Atom] = []
+        for w in range(self.width):
+            dots = tuple(None if c is None else c[w] for c in columns)
+            t = rule.push(point, dots)
+            found.append(const_of(0.0, type_) if t is None else t)
+        return tuple(found)
 
     def _store(self, stmt: Store) -> None:
         if self.varied(stmt.array):

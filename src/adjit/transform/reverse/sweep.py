@@ -48,7 +48,6 @@ from adjit.transform.reverse.materialise import Materialiser, Scope
 from adjit.transform.custom import Pull, pull_call
 from adjit.transform.nests import add_into, sum_all
 from adjit.transform.reverse.record import Tape
-from adjit.transform.slopes import scaled
 
 
 @dataclass
@@ -328,12 +327,11 @@ class Sweep(Materialiser):
             stmt.target.type,
         )
         for k, a in enumerate(stmt.args):
-            slope = rule.slope(k)
-            if slope is None or not self.is_active(a):
+            if rule.slope(k) is None or not self.is_active(a):
                 continue
-            s = slope(point) if callable(slope) else slope
-            if s is not None:
-                self.add(a, scaled(self.b, ct, s))
+            contribution = rule.pull(point, ct, k)
+            if contribution is not None:
+                self.add(a, contribution)
 
     def _load(self, stmt: Load) -> None:
         ct = self.take(stmt.target)
