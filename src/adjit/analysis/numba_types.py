@@ -73,7 +73,7 @@ def from_numba(type: types.Type) -> Type | None:
 @cache
 def context() -> Any:
     """Numba's CPU typing context, with everything that is registered loaded."""
-    typing_context = cpu_target.typing_context
+    typing_context: Any = cpu_target.typing_context
     typing_context.refresh()
     return typing_context
 

@@ -8,7 +8,7 @@ from typing import Any
 from adjit.api.engine import Engine
 from adjit.api.plan import Gradients, Guard, Leaves, Results, seed
 from adjit.api.source import Operator, Options, Source, source_of
-from adjit.api.wrt import Wrt, paths, select
+from adjit.api.wrt import Selection, Wrt, find, paths, select
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec
 from adjit.ir.types import Array, Scalar
@@ -44,7 +44,8 @@ class Transformed(Operator):
 
     f: the function as it was given, a partial or `aj.pure` still around it. base: the function inside of all
     that. wrt: as given. paths: `wrt` as paths from parameter names of `base`. kind: "grad" or "value_and_grad".
-    pure: whether f is under `aj.pure`. options: what `aj.options` said.
+    pure: whether f is under `aj.pure`. options: what `aj.options` said. As an argument of another operator it has
+    base's parameters, so that what partials bind is an argument as well.
     """
 
     def __init__(self, f: Callable[..., Any], wrt: Wrt, kind: str, has_aux: bool):
@@ -75,6 +76,25 @@ class Transformed(Operator):
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated Python source for arguments like these. Nothing is run."""
         return self._plans().plan(self._bind(args, kwargs)).compiled.source
+
+    def places(self, specs: tuple[Spec, ...]) -> tuple[tuple[bool, ...], tuple[tuple[Spec, int], ...], bool]:
+        """Active leaves, the parts of the arguments that are differentiated by, whether there is just one."""
+        of = Leaves(self.source_, specs)
+        selection = select(self.paths, of)
+        return selection.active, tuple(find(p, of) for p in self.paths), not isinstance(self.wrt, tuple)
+
+    def selection(self, specs: tuple[Spec, ...]) -> Selection:
+        """Which leaves of the arguments the gradient is with respect to, and its structure."""
+        return select(self.paths, Leaves(self.source_, specs))
+
+    def result_spec(self, specs: tuple[Spec, ...], out: Spec) -> Spec:
+        """The structure of the result, where f returns `out`: for programs that differentiate this function."""
+        scalar = _scalar_result(out, self.has_aux, self.source_)
+        parts = self.selection(specs).specs
+        gradient = TupleSpec(parts) if isinstance(self.wrt, tuple) else parts[0]
+        if self.kind == "value_and_grad":
+            return TupleSpec((out if self.has_aux else scalar, gradient))
+        return TupleSpec((gradient, out.items[1])) if isinstance(out, TupleSpec) else gradient
 
     def structure_key(self) -> tuple[Any, ...]:
         signature = self.source_.signature

@@ -8,7 +8,7 @@ from itertools import count
 
 from adjit.api.plan import Leaves
 from adjit.errors import ArgumentError
-from adjit.ir.structure import Spec, TupleSpec, leaves
+from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.runtime.arguments import Template, describe, item_name, template
 from adjit.runtime.signature import Signature
 
@@ -50,33 +50,52 @@ def _path(item: object, signature: Signature) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The leaves that a `wrt` selects: one flag per leaf, and one tree over leaf numbers per path."""
+    """The leaves that a `wrt` selects.
+
+    active: one flag per leaf. trees: one tree over leaf numbers per path. specs: the structure of the gradient,
+    per path; what has no derivative is NoneSpec. order: leaf numbers in the order in which the gradient has them.
+    """
 
     active: tuple[bool, ...]
     trees: tuple[Template, ...]
+    specs: tuple[Spec, ...]
+    order: tuple[int, ...]
 
 
 def select(paths: Sequence[str], of: Leaves) -> Selection:
     """Find the paths in the arguments of a call. Raises ArgumentError where there is nothing to derive by."""
     active = [False] * len(of.all)
-    trees = []
+    trees, specs, order = [], [], []
     for path in paths:
-        spec, start = _find(path, of)
+        spec, start = find(path, of)
         size = sum(1 for _ in leaves(spec))
         on = [i for i in range(start, start + size) if of.differentiable(i)]
         if not on:
             raise ArgumentError(f"wrt='{path}' is {describe(spec)}, which has no derivative", _remedy(spec))
         for i in on:
             active[i] = True
+        order += on
         trees.append(template(spec, count(start), of.differentiable))
-    return Selection(tuple(active), tuple(trees))
+        specs.append(_derivative(spec))
+    return Selection(tuple(active), tuple(trees), tuple(specs), tuple(order))
+
+
+def _derivative(spec: Spec) -> Spec:
+    """The structure of a gradient with respect to something of this structure."""
+    match spec:
+        case Leaf(type=t) if t.differentiable:
+            return spec
+        case TupleSpec(items=items, cls=cls):
+            return TupleSpec(tuple(map(_derivative, items)), cls)
+        case _:
+            return NoneSpec()
 
 
 def _remedy(spec: Spec) -> str:
     return "pass a float (2.0, not 2) or a float array" if describe(spec) != "None" else "pass a value"
 
 
-def _find(path: str, of: Leaves) -> tuple[Spec, int]:
+def find(path: str, of: Leaves) -> tuple[Spec, int]:
     """The part of the arguments that a path names, and the number of its first leaf."""
     name, *parts = path.split(".")
     at = of.source.signature.names.index(name)

@@ -1,7 +1,9 @@
 """A cheap key of everything that a function's IR depends on, without building any.
 
 It follows code objects: closure values, the globals and module attributes that the code names, and the same of
-every function met. Arrays count by identity and type (the lowered program keeps them alive), numbers by value.
+every function met. Numbers count by value; arrays by type and by which of them are the same array (their
+contents are run-time arguments). The key means the same in every process; what has no such key (an
+object that could be anything) gives None.
 """
 
 from __future__ import annotations
@@ -14,12 +16,20 @@ import numpy as np
 
 from adjit.rules.custom import CustomFunction
 
-_LIBRARIES = ("numpy", "math", "cmath", "numba", "builtins", "operator", "scipy")
+_LIBRARIES = ("numpy", "math", "cmath", "numba", "builtins", "operator", "scipy", "adjit")
+_NUMBERS = bool | int | float | complex | str
 
 
-def fingerprint(f: object) -> Hashable:
-    """A hashable that changes whenever the lowering of `f` would."""
-    return _of(f, set())
+class _UnstableError(Exception):
+    """Something met has no key that lasts."""
+
+
+def fingerprint(f: object) -> str | None:
+    """A text that changes whenever the lowering of `f` would; None where no lasting one exists."""
+    try:
+        return repr(_Walk().value(f))
+    except _UnstableError:
+        return None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -32,69 +42,108 @@ def _names(code: CodeType) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _of(obj: object, seen: set[int]) -> Hashable:
-    if obj is None or isinstance(obj, bool | int | float | complex | str):
-        return (type(obj).__name__, repr(obj))
-    if isinstance(obj, np.generic):
-        return ("scalar", obj.dtype.name, repr(obj.item()))
-    if isinstance(obj, np.ndarray):
-        layout = (obj.flags.c_contiguous, obj.flags.f_contiguous, obj.flags.writeable)
-        return ("array", id(obj), obj.dtype.str, obj.ndim, layout)
-    if isinstance(obj, tuple):
-        return ("tuple", type(obj), *(_of(item, seen) for item in obj))
-    if id(obj) in seen:
-        return ("again", id(obj))
-    if isinstance(obj, FunctionType):
-        return _function(obj, seen)
-    if isinstance(obj, functools.partial):
-        items = tuple((k, _of(v, seen)) for k, v in sorted(obj.keywords.items()))
-        return ("partial", _of(obj.func, seen), *(_of(a, seen) for a in obj.args), items)
-    custom = obj if isinstance(obj, CustomFunction) else getattr(obj, "__adjit_custom__", None)
-    if isinstance(custom, CustomFunction):
-        seen.add(id(obj))
-        parts = (custom.primal, custom.fwd, custom.bwd, custom.jvp)
-        return ("custom", id(custom), *(_of(p, seen) for p in parts))
-    inner = getattr(obj, "py_func", None)
-    if isinstance(inner, FunctionType):
-        options = getattr(obj, "targetoptions", {})
-        signatures = "" if getattr(obj, "_can_compile", True) else repr(getattr(obj, "signatures", ""))
-        return ("dispatcher", repr(sorted(options.items(), key=str)), signatures, _function(inner, seen))
-    return ("object", id(obj))
+@functools.lru_cache(maxsize=4096)
+def _code(code: CodeType) -> Hashable:
+    """The code by content: its place (errors and comments name it), instructions, constants and names."""
+    consts = tuple(_const(c) for c in code.co_consts)
+    place = (code.co_filename, code.co_firstlineno, code.co_qualname)
+    return (place, code.co_code.hex(), consts, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
 
 
-def _function(f: FunctionType, seen: set[int]) -> Hashable:
-    if id(f) in seen:
-        return ("again", id(f))
-    seen.add(id(f))
-    if (f.__module__ or "").partition(".")[0] in (*_LIBRARIES, "adjit"):
-        return ("library", id(f))
-    code = f.__code__
-    names = _names(code)
-    closure = tuple(_cell(c, names, seen) for c in f.__closure__ or ())
-    scope = f.__globals__
-    used = tuple((n, _global(scope[n], names, seen)) for n in names if n in scope)
-    defaults = tuple(_of(d, seen) for d in f.__defaults__ or ())
-    keywords = tuple((k, _of(v, seen)) for k, v in (f.__kwdefaults__ or {}).items())
-    return ("function", code, f.__module__, closure, used, defaults, keywords)
+def _const(c: object) -> Hashable:
+    if isinstance(c, CodeType):
+        return _code(c)
+    if isinstance(c, frozenset):
+        return ("frozenset", tuple(sorted(map(repr, c))))
+    return (type(c).__name__, repr(c))
 
 
-def _cell(cell: object, names: tuple[str, ...], seen: set[int]) -> Hashable:
-    try:
-        value = cell.cell_contents  # pyright: ignore[reportAttributeAccessIssue]
-    except ValueError:
-        return ("empty",)
-    return _global(value, names, seen)
+class _Walk:
+    """One traversal; objects are numbered in the order they are met."""
 
+    def __init__(self) -> None:
+        self._seen: dict[int, int] = {}
+        self._alive: list[object] = []
 
-def _global(value: object, names: tuple[str, ...], seen: set[int]) -> Hashable:
-    """A value that code can name; of a module, what of it the code can name."""
-    if not isinstance(value, ModuleType):
-        if callable(value) or value is None or isinstance(value, bool | int | float | complex | str | tuple | np.generic | np.ndarray):
-            return _of(value, seen)
-        parts = tuple((n, _of(getattr(value, n), seen)) for n in names if hasattr(value, n))
-        return ("object", id(value), parts)
-    if value.__name__.partition(".")[0] in (*_LIBRARIES, "adjit") or id(value) in seen:
-        return ("module", value.__name__)
-    seen.add(id(value))
-    parts = tuple((n, _global(vars(value)[n], names, seen)) for n in names if n in vars(value))
-    return ("module", value.__name__, parts)
+    def _met(self, obj: object) -> int | None:
+        """The number of an object met before, else None (and it is numbered)."""
+        if id(obj) in self._seen:
+            return self._seen[id(obj)]
+        self._seen[id(obj)] = len(self._seen)
+        self._alive.append(obj)
+        return None
+
+    def value(self, obj: object) -> Hashable:
+        """The key of a value that code can name."""
+        if obj is None or isinstance(obj, _NUMBERS):
+            return (type(obj).__name__, repr(obj))
+        if isinstance(obj, np.generic):
+            return ("scalar", obj.dtype.name, repr(obj.item()))
+        if isinstance(obj, tuple):
+            fields = getattr(type(obj), "_fields", ())
+            return ("tuple", type(obj).__qualname__, fields, *(self.value(item) for item in obj))
+        if isinstance(obj, type) and obj.__module__.partition(".")[0] in _LIBRARIES:
+            return ("class", obj.__module__, obj.__qualname__)
+        again = self._met(obj)
+        if again is not None:
+            return ("again", again)
+        if isinstance(obj, np.ndarray):
+            return ("array", obj.dtype.str, obj.ndim, obj.flags.c_contiguous, obj.flags.f_contiguous, obj.flags.writeable)
+        if isinstance(obj, FunctionType):
+            return self.function(obj)
+        if isinstance(obj, functools.partial):
+            items = tuple((k, self.value(v)) for k, v in sorted(obj.keywords.items()))
+            return ("partial", self.value(obj.func), *(self.value(a) for a in obj.args), items)
+        if isinstance(obj, ModuleType):
+            return ("module", obj.__name__)
+        return self.other(obj)
+
+    def other(self, obj: object) -> Hashable:
+        custom = obj if isinstance(obj, CustomFunction) else getattr(obj, "__adjit_custom__", None)
+        if isinstance(custom, CustomFunction):
+            parts = (custom.primal, custom.fwd, custom.bwd, custom.jvp)
+            return ("custom", *(self.value(p) for p in parts))
+        inner = getattr(obj, "py_func", None)
+        if isinstance(inner, FunctionType):
+            options = sorted(getattr(obj, "targetoptions", {}).items(), key=str)
+            signatures = "" if getattr(obj, "_can_compile", True) else repr(getattr(obj, "signatures", ""))
+            return ("dispatcher", repr(options), signatures, self.function(inner))
+        base = getattr(obj, "structure", None)
+        if callable(base):
+            return ("structure", self.value(base()))
+        name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", getattr(obj, "__name__", None))
+        if name[1] is not None and str(name[0]).partition(".")[0] in _LIBRARIES:
+            return ("library", *name)
+        if isinstance(obj, np.ufunc):
+            return ("ufunc", obj.__name__)
+        if isinstance(obj, type):
+            return ("class", obj.__module__, obj.__qualname__, getattr(obj, "_fields", ()))
+        raise _UnstableError
+
+    def function(self, f: FunctionType) -> Hashable:
+        if (f.__module__ or "").partition(".")[0] in _LIBRARIES and "demos" not in (f.__module__ or ""):
+            return ("library", f.__module__, f.__qualname__)
+        code = f.__code__
+        names = _names(code)
+        closure = tuple(self._cell(c, names) for c in f.__closure__ or ())
+        used = tuple((n, self._named(f.__globals__[n], names)) for n in names if n in f.__globals__)
+        defaults = tuple(self.value(d) for d in f.__defaults__ or ())
+        keywords = tuple((k, self.value(v)) for k, v in (f.__kwdefaults__ or {}).items())
+        return ("function", _code(code), f.__module__, closure, used, defaults, keywords)
+
+    def _cell(self, cell: object, names: tuple[str, ...]) -> Hashable:
+        try:
+            value = cell.cell_contents  # pyright: ignore[reportAttributeAccessIssue]
+        except ValueError:
+            return ("empty",)
+        return self._named(value, names)
+
+    def _named(self, value: object, names: tuple[str, ...]) -> Hashable:
+        """A value that code can name; of a module, what of it the code can name."""
+        if not isinstance(value, ModuleType):
+            return self.value(value)
+        again = self._met(value)
+        if again is not None or value.__name__.partition(".")[0] in _LIBRARIES:
+            return ("module", value.__name__)
+        parts = tuple((n, self._named(vars(value)[n], names)) for n in names if n in vars(value))
+        return ("module", value.__name__, parts)

@@ -93,7 +93,7 @@ def check_function(function: Callable[..., Any], args: Sequence[Any], layouts: S
     uncompiled = os.environ.get("ADJIT_UNCOMPILED") == "1"
     reference = python if uncompiled or python is not function else njit(python)
     check_subject(
-        Subject(function, args, layouts, reference if uncompiled or python is function else function), 0
+        Subject(function, args, layouts, reference if uncompiled or python is function else function), None
     )
 
 

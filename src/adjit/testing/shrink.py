@@ -109,8 +109,7 @@ def _smaller_expressions(expression: Expression, keep: bool = False) -> Iterator
     if not keep:
         yield from expression.parts
         if expression.parts:
-            yield Expression("1.5")
-            yield Expression("0")
+            yield Expression("2")
     for k, part in enumerate(expression.parts):
         for smaller in _smaller_expressions(part):
             yield replace(expression, parts=(*expression.parts[:k], smaller, *expression.parts[k + 1 :]))

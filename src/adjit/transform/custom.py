@@ -20,7 +20,7 @@ from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Array, Scalar, Type
 from adjit.ir.visit import renamed
 from adjit.rules.custom import CustomCall, CustomFunction
-from adjit.transform.primal import Primal, primal_of
+from adjit.transform.lowered import Primal, lowered
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def retyped(spec: Spec, types: Iterator[Type]) -> Spec:
 
 def rule_primal(f: Callable[..., Any], specs: tuple[Spec, ...], span: Span) -> Primal:
     """A rule's function, typed for these arguments."""
-    primal = primal_of(f, specs)
+    primal = lowered(f, specs)
     if primal.captures:
         raise UnsupportedError(
             f"the rule '{primal.function.name}' captures an array",

@@ -2,77 +2,62 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol, runtime_checkable
 
-from numba.core.dispatcher import Dispatcher
-
-from adjit.analysis.types import infer
-from adjit.frontend import Lowered, lower
 from adjit.frontend import fingerprint as source_fingerprint
-from adjit.ir.core import Function, Sym
-from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec, leaves
-from adjit.rules.custom import CustomFunction
-
-
-@dataclass(frozen=True)
-class Primal:
-    """A typed function with what it captures, the structure of its result, and how it is to be compiled."""
-
-    function: Function
-    captures: tuple[Any, ...]
-    out: Spec
-    error_model: str = "python"
-    fastmath: Any = False
+from adjit.frontend import lower
+from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
+from adjit.transform.derived import gradient_function, gradient_results, out_of_gradient
+from adjit.transform.lowered import Primal, lowered
+from adjit.transform.pure import pure
 
 
 def primal_of(f: Any, specs: tuple[Spec, ...]) -> Primal:
-    """Lower and type f for arguments of this structure."""
-    lowered = lower(f, specs)
-    function = infer(lowered.function, _weak(f, lowered, specs))
-    options = lowered.options
-    return Primal(
-        function,
-        lowered.captures,
-        typed_out(lowered.out, function),
-        str(options.get("error_model", "python")),
-        options.get("fastmath", False),
-    )
+    """Lower and type f for arguments of this structure; f may be what `grad` or `value_and_grad` made."""
+    if isinstance(f, Gradient):
+        return _derived(f, specs)
+    return lowered(f, specs)
 
 
-def _weak(f: Any, lowered: Lowered, specs: tuple[Spec, ...]) -> frozenset[Sym] | None:
-    """Parameters that are Python numbers, where NumPy's rules hold; None for a dispatcher."""
-    while isinstance(f, functools.partial):
-        f = f.func
-    if isinstance(f.primal if isinstance(f, CustomFunction) else f, Dispatcher):
-        return None
-    flat = [leaf for s in specs for leaf in leaves(s)]
-    return frozenset(p for p, leaf in zip(lowered.function.params, flat, strict=False) if leaf.weak)
+@runtime_checkable
+class Gradient(Protocol):
+    """What `grad` and `value_and_grad` make, as far as the compiler needs to know it."""
+
+    kind: str
+    has_aux: bool
+
+    @property
+    def base(self) -> Any: ...
+
+    @property
+    def pure(self) -> bool: ...
+
+    def places(self, specs: tuple[Spec, ...]) -> tuple[tuple[bool, ...], tuple[tuple[Spec, int], ...], bool]:
+        """Active leaves, the parts of the arguments that are differentiated by, whether there is just one."""
+        ...
 
 
-def typed_out(out: Spec, function: Function) -> Spec:
-    """The result's structure with the types of the function's results at its leaves."""
-    types = iter([a.type for a in function.results])
-
-    def fill(spec: Spec) -> Spec:
-        match spec:
-            case Leaf():
-                found = next(types)
-                return Leaf(found, spec.weak)  # type: ignore[arg-type]
-            case TupleSpec():
-                return replace(spec, items=tuple(fill(i) for i in spec.items))
-            case _:
-                return spec
-
-    return fill(out)
+def _derived(f: Gradient, specs: tuple[Spec, ...]) -> Primal:
+    primal = primal_of(f.base, specs)
+    if f.pure:
+        primal = replace(primal, **pure(primal.function, primal.out))
+    active, places, single = f.places(specs)
+    function, gradients = gradient_function(primal.function, primal.out, active, f.has_aux)
+    flat, tree = gradient_results(places, single, gradients)
+    out, results = out_of_gradient(f.kind, f.has_aux, primal.out, function.results, tree, flat)
+    return replace(primal, function=replace(function, results=results), out=out)
 
 
 def fingerprint(f: Any, specs: tuple[Spec, ...]) -> str | None:
     """What a cache key must hold of f and its arguments; None where nothing stable exists."""
-    parts = [source_fingerprint(f)]
+    parts: list[Any] = []
+    while isinstance(f, Gradient):
+        parts.append((f.kind, f.has_aux, f.pure, f.places(specs)))
+        f = f.base
+    parts.append(source_fingerprint(f))
     texts: list[str] = []
-    if parts[0] is None or not all(_describe(s, texts) for s in specs):
+    if parts[-1] is None or not all(_describe(s, texts) for s in specs):
         return None
     return repr((parts, texts))
 
@@ -100,7 +85,9 @@ def _describe(spec: Spec, out: list[str]) -> bool:
 
 def captures_of(f: Any, specs: tuple[Spec, ...], count: int) -> tuple[Any, ...]:
     """The arrays that f captures, without typing it."""
+    while isinstance(f, Gradient):
+        f = f.base
     return () if count == 0 else lower(f, specs).captures
 
 
-__all__ = ["Primal", "captures_of", "fingerprint", "primal_of", "typed_out"]
+__all__ = ["Primal", "captures_of", "fingerprint", "primal_of"]

@@ -40,6 +40,8 @@ class Probe:
             raise Rejected("too many turns")
 
     def _note(self, outcome: int, margin: float) -> None:
+        if math.isnan(margin):
+            raise Rejected("a comparison with NaN (np.empty is NaN in a probed run)")
         self.trace.append(outcome)
         self.margin = min(self.margin, float(margin))
 

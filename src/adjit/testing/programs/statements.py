@@ -211,7 +211,7 @@ class Statements:
             inner.ints.append(counter)
             inner.over[counter] = name
             inner.vectors = [v for v in inner.vectors if v != name]  # np.empty holds whatever was there
-            out.append(Line(E(f"{name} = np.empty({{0}})", (size,))))
+            out.append(Line(E(f"{name} = np.empty({{0}})", (size,), f"{name} = np.full({{0}}, np.nan)")))
             fill = Line(E(f"{name}[{counter}] = {{0}}", (self.write.number(inner, 1),)))
             out.append(Block(E(f"for {counter} in range(len({name}))"), (fill,), loop=True))
         if name not in scope.vectors:

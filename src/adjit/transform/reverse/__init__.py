@@ -26,6 +26,7 @@ from adjit.transform.defer import defer_stores
 from adjit.transform.nests import add_into, copy_into
 from adjit.transform.prepare import count_turns, forward_views
 from adjit.transform.reverse.augment import Augment
+from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.materialise import KeepAllocationError, Scope
 from adjit.transform.reverse.record import Decisions, Layout
 from adjit.transform.reverse.references import references
@@ -73,8 +74,9 @@ _Built = tuple[Sweep, Builder, tuple[Atom, ...], Layout]
 
 
 class _Planner:
-    def __init__(self, function: Function, wish: Wish, totals: dict[Sym, Sym]):
+    def __init__(self, function: Function, wish: Wish, totals: dict[Sym, Sym], versions: dict[Sym, Sym]):
         self.wish = wish
+        self.versions = versions
         self.totals = totals
         self.function = function
         self.regions = Regions(function)
@@ -97,6 +99,7 @@ class _Planner:
         layout = Layout(self.regions, self.decisions, known)
         sweep = Sweep(self.regions, self.alias, self.affine, self.decisions, layout)
         sweep.results = self.function.results
+        sweep.versions = self.versions
         active = frozenset(self.activity.scalars)
         sweep.begin(Context(active, self.active_array, known, self.totals, self.wish.watch))
         b = Builder(simplify=True)
@@ -325,9 +328,10 @@ def _tidied(backward: Function) -> Function:
 def _planned(function: Function, wish: Wish) -> tuple[_Planner, _Built]:
     """Plan, keeping references to the allocations inside loops that turn out to be needed."""
     forced: set[Sym] = set()
+    versions = growing(function)
     while True:
-        rewritten, totals = references(function, forced)
-        planner = _Planner(count_turns(rewritten), wish, totals)
+        rewritten, totals = references(function, forced, versions)
+        planner = _Planner(count_turns(rewritten), wish, totals, versions)
         try:
             return planner, planner.plan()
         except KeepAllocationError as error:

@@ -74,6 +74,7 @@ class Materialiser:
         self.wanted: dict[Sym, None] = {}
         self.repeated: dict[int, Load] = {}
         self.kept: dict[Sym, None] = {}
+        self.versions: dict[Sym, Sym] = {}  # growing records: any version -> the last one
         self._level_memo: dict[Sym, int | None] = {}
 
     # scopes
@@ -127,6 +128,9 @@ class Materialiser:
         hit = self._find(s)
         if hit is not None:
             return hit
+        if s in self.versions:
+            self.kept[self.versions[s]] = None
+            return self.versions[s], 0
         level = self.level(s)
         if level is None:
             self._want(s)
@@ -204,6 +208,8 @@ class Materialiser:
         hit = self._find(s)
         if hit is not None:
             return hit[1]
+        if s in self.versions:
+            return 0
         if s not in self._level_memo:
             self._level_memo[s] = None
             self._level_memo[s] = self._level(s)

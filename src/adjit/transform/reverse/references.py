@@ -15,7 +15,7 @@ references; its position in the list is the integer that is carried.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 
 from adjit.analysis.regions import Regions
@@ -63,8 +63,9 @@ class _Numbers:
 class References(Rewriter):
     """The pass. `forced`: targets of allocations inside loops that must be kept."""
 
-    def __init__(self, function: Function, forced: Iterable[Sym]):
+    def __init__(self, function: Function, forced: Iterable[Sym], apart: Container[Sym]):
         super().__init__()
+        self.apart = apart
         self.function = function
         self.regions = Regions(function)
         self.forced = set(forced)
@@ -83,12 +84,12 @@ class References(Rewriter):
             if isinstance(stmt, Loop):
                 flows = zip(stmt.params, stmt.inits, stmt.nexts, stmt.results, strict=True)
                 for p, i, n, r in flows:
-                    if isinstance(p.type, Array):
+                    if isinstance(p.type, Array) and p not in self.apart:
                         inputs[p], inputs[r] = [i, n], [i, n]
                         loops |= {p, r}
             elif isinstance(stmt, If):
                 for r, a, b in zip(stmt.results, stmt.then_values, stmt.else_values, strict=True):
-                    if isinstance(r.type, Array):
+                    if isinstance(r.type, Array) and r not in self.apart:
                         inputs[r] = [a, b]
         self.sites = {p: self._sites(p, inputs) for p in inputs}
         used = {a for p in loops for a in self._reach(p, inputs)}
@@ -382,9 +383,14 @@ class References(Rewriter):
         return current
 
 
-def references(function: Function, forced: Iterable[Sym] = ()) -> tuple[Function, dict[Sym, Sym]]:
-    """Rebound arrays as numbers (see the module), and each list of kept allocations with its final length."""
-    r = References(function, forced)
+def references(
+    function: Function, forced: Iterable[Sym], apart: Container[Sym]
+) -> tuple[Function, dict[Sym, Sym]]:
+    """Rebound arrays as numbers (see the module), and each list of kept allocations with its final length.
+
+    `apart`: arrays that are left as they are (see `growing`).
+    """
+    r = References(function, forced, apart)
     return r.run(), r.totals
 
 

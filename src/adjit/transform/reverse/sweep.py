@@ -11,7 +11,7 @@ Scalars have adjoint values in SSA form, memory has shadows. No path branches on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder, const_of
@@ -111,12 +111,15 @@ class Sweep(Materialiser):
 
     def shadow(self, a: Sym) -> Sym:
         """The array that holds the adjoints of `a`'s elements."""
+        a = self.versions.get(a, a)
         for scope in reversed(self.stack):
             if a in scope.shadows:
                 return scope.shadows[a]
         region, _ = self.regions.where[a]
         level = self._open(region)
         stmt = self.regions.definition.get(a)
+        if stmt is None or a in self.versions:
+            return self._zero_shadow(a)
         assert level is not None, f"shadow of {a} asked for outside its region"
         match stmt:
             case Alloc():
@@ -142,6 +145,17 @@ class Sweep(Materialiser):
                     None if stmt is None else stmt.span,
                 )
         self.stack[level].shadows[a] = made
+        return made
+
+    def _zero_shadow(self, a: Sym) -> Sym:
+        """A fresh shadow of an array that exists throughout: a parameter nobody asked about, a growing record."""
+        root = self.stack[0]
+        assert isinstance(a.type, Array)
+        self.kept[a] = None
+        shape = tuple(root.builder.dim(a, k) for k in range(a.type.ndim))
+        kind = replace(a.type, layout="C", readonly=False)
+        made = root.builder.alloc(f"d{a.name}", kind, shape, const_of(0.0, a.type.dtype))
+        root.shadows[a] = made
         return made
 
     def _shadow_list(self, listed: Sym) -> Sym:

@@ -1,0 +1,100 @@
+"""A gradient function as one primal, so that operators apply to operators.
+
+    f(x, s) -> y     ->   f_gradient(x, s): dx = zeros; y, saved = forward; ds = reverse(saved, dx, 1) -> y, dx, ds
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adjit.errors import ArgumentError
+from adjit.ir.builder import Builder, const_of
+from adjit.ir.core import Atom, Block, Function, Sym
+from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
+from adjit.ir.types import Array
+from adjit.ir.visit import renamed
+from adjit.transform.reverse import Wish, reverse
+
+
+def gradient_function(
+    function: Function, out: Spec, active: tuple[bool, ...], aux: bool
+) -> tuple[Function, dict[int, Atom]]:
+    """The primal and the gradient of its first result in one function.
+
+    Returns: a function whose results are the primal's, and the gradient's atom for each active leaf.
+    Raises: ArgumentError if the result is no real scalar.
+    """
+    head = out.items[0] if aux and isinstance(out, TupleSpec) else out
+    if not isinstance(head, Leaf) or isinstance(head.type, Array) or not head.type.differentiable:
+        raise ArgumentError(
+            f"a gradient needs a function that returns a real scalar, {function.name}() does not",
+            "return a scalar",
+            function.span,
+        )
+    chosen = {k: p for k, (p, on) in enumerate(zip(function.params, active, strict=False)) if on}
+    rev = reverse(function, Wish(tuple(chosen.values()), (0,)))
+    b = Builder(function.span)
+    env: dict[Sym, Atom] = {}
+    for s, p in zip(rev.shadows, (p for p in chosen.values() if isinstance(p.type, Array)), strict=True):
+        assert isinstance(p.type, Array)
+        shape = tuple(b.dim(p, k) for k in range(p.type.ndim))
+        env[s] = b.alloc(s.name, replace(p.type, layout="C", readonly=False), shape, const_of(0.0, p.type.dtype))
+    forward = rev.forward.body
+    env.update(zip(rev.saved, rev.passed, strict=True))
+    (seed,) = rev.seeds
+    env[seed] = const_of(1.0, seed.type)
+    shadows = {p: env[s] for s, p in zip(rev.shadows, (p for p in chosen.values() if isinstance(p.type, Array)), strict=True)}
+    backward: Block = renamed(rev.backward.body, env)
+    adjoints = iter(env.get(a, a) if isinstance(a, Sym) else a for a in rev.backward.results)
+    gradients: dict[int, Atom] = {
+        k: shadows[p] if isinstance(p.type, Array) else next(adjoints) for k, p in chosen.items()
+    }
+    n = len(function.results)
+    return (
+        replace(
+            function,
+            name=f"{function.name}_gradient",
+            body=(*b.block(), *forward, *backward),
+            results=rev.forward.results[:n],
+        ),
+        gradients,
+    )
+
+
+def gradient_results(
+    places: tuple[tuple[Spec, int], ...], single: bool, gradients: dict[int, Atom]
+) -> tuple[tuple[Atom, ...], Spec]:
+    """Flat results and structure of the gradients of some parts of the arguments."""
+    flat: list[Atom] = []
+
+    def build(spec: Spec, at: int) -> tuple[Spec, int]:
+        match spec:
+            case Leaf():
+                if at not in gradients:
+                    return NoneSpec(), at + 1
+                flat.append(gradients[at])
+                return Leaf(gradients[at].type, spec.weak), at + 1
+            case TupleSpec():
+                items: list[Spec] = []
+                for item in spec.items:
+                    built, at = build(item, at)
+                    items.append(built)
+                return replace(spec, items=tuple(items)), at
+            case _:
+                return NoneSpec(), at
+
+    trees = tuple(build(spec, start)[0] for spec, start in places)
+    return tuple(flat), trees[0] if single else TupleSpec(trees)
+
+
+def out_of_gradient(
+    kind: str, aux: bool, value: Spec, values: tuple[Atom, ...], tree: Spec, flat: tuple[Atom, ...]
+) -> tuple[Spec, tuple[Atom, ...]]:
+    """Structure and flat results of what `grad` or `value_and_grad` returns."""
+    if kind == "value_and_grad":
+        return TupleSpec((value, tree)), (*values, *flat)
+    if aux:
+        assert isinstance(value, TupleSpec)
+        skip = sum(1 for _ in leaves(value.items[0]))
+        return TupleSpec((tree, value.items[1])), (*flat, *values[skip:])
+    return tree, flat

@@ -1,0 +1,67 @@
+"""A user's function as a typed primal: lowered by the frontend, typed as Numba (or NumPy) types it."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numba.core.dispatcher import Dispatcher
+
+from adjit.analysis.types import infer
+from adjit.frontend import Lowered, lower
+from adjit.ir.core import Function, Sym
+from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
+from adjit.rules.custom import CustomFunction
+
+
+@dataclass(frozen=True)
+class Primal:
+    """A typed function with what it captures, the structure of its result, and how it is to be compiled."""
+
+    function: Function
+    captures: tuple[Any, ...]
+    out: Spec
+    error_model: str = "python"
+    fastmath: Any = False
+
+
+def lowered(f: Any, specs: tuple[Spec, ...]) -> Primal:
+    """Lower and type a plain function or a dispatcher for arguments of this structure."""
+    low = lower(f, specs)
+    function = infer(low.function, _weak(f, low, specs))
+    options = low.options
+    return Primal(
+        function,
+        low.captures,
+        typed_out(low.out, function),
+        str(options.get("error_model", "python")),
+        options.get("fastmath", False),
+    )
+
+
+def _weak(f: Any, lowered: Lowered, specs: tuple[Spec, ...]) -> frozenset[Sym] | None:
+    """Parameters that are Python numbers, where NumPy's rules hold; None for a dispatcher."""
+    while isinstance(f, functools.partial):
+        f = f.func
+    if isinstance(f.primal if isinstance(f, CustomFunction) else f, Dispatcher):
+        return None
+    flat = [leaf for s in specs for leaf in leaves(s)]
+    return frozenset(p for p, leaf in zip(lowered.function.params, flat, strict=False) if leaf.weak)
+
+
+def typed_out(out: Spec, function: Function) -> Spec:
+    """The result's structure with the types of the function's results at its leaves."""
+    types = iter([a.type for a in function.results])
+
+    def fill(spec: Spec) -> Spec:
+        match spec:
+            case Leaf():
+                found = next(types)
+                return Leaf(found, spec.weak)  # type: ignore[arg-type]
+            case TupleSpec():
+                return replace(spec, items=tuple(fill(i) for i in spec.items))
+            case _:
+                return spec
+
+    return fill(out)
