@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 import adjit as aj
-from adjit.ir.structure import NoneSpec, TupleSpec
-from adjit.runtime.arguments import spec_of
 
 
 class Params(NamedTuple):
@@ -180,17 +178,6 @@ def test_has_aux():
     assert aux == (3, 28.0)
     with pytest.raises(aj.ArgumentError, match="has_aux"):
         aj.grad(square_sum, has_aux=True)(X)
-
-
-def test_structure_for_programs_that_differentiate_a_gradient():
-    specs = (spec_of(Params(2.0, 3, X)), spec_of(1.5))
-    t = aj.value_and_grad(in_params, wrt=("scale", "p"))
-    chosen = t.selection(specs)
-    assert chosen.active == (True, False, True, False, True)
-    assert chosen.order == (4, 0, 2)
-    out = t.result_spec(specs, spec_of(1.0))
-    gradient = TupleSpec((specs[0].items[0], NoneSpec(), specs[0].items[2], NoneSpec(), NoneSpec()), Params)
-    assert out == TupleSpec((spec_of(1.0), TupleSpec((specs[1], gradient))))
 
 
 def test_source_is_text():

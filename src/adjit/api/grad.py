@@ -8,7 +8,7 @@ from typing import Any
 from adjit.api.engine import Engine
 from adjit.api.plan import Gradients, Guard, Leaves, Results, seed
 from adjit.api.source import Operator, Options, Source, source_of
-from adjit.api.wrt import Selection, Wrt, find, paths, select
+from adjit.api.wrt import Wrt, find, paths, select
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec
 from adjit.ir.types import Array, Scalar
@@ -82,19 +82,6 @@ class Transformed(Operator):
         of = Leaves(self.source_, specs)
         selection = select(self.paths, of)
         return selection.active, tuple(find(p, of) for p in self.paths), not isinstance(self.wrt, tuple)
-
-    def selection(self, specs: tuple[Spec, ...]) -> Selection:
-        """Which leaves of the arguments the gradient is with respect to, and its structure."""
-        return select(self.paths, Leaves(self.source_, specs))
-
-    def result_spec(self, specs: tuple[Spec, ...], out: Spec) -> Spec:
-        """The structure of the result, where f returns `out`: for programs that differentiate this function."""
-        scalar = _scalar_result(out, self.has_aux, self.source_)
-        parts = self.selection(specs).specs
-        gradient = TupleSpec(parts) if isinstance(self.wrt, tuple) else parts[0]
-        if self.kind == "value_and_grad":
-            return TupleSpec((out if self.has_aux else scalar, gradient))
-        return TupleSpec((gradient, out.items[1])) if isinstance(out, TupleSpec) else gradient
 
     def structure_key(self) -> tuple[Any, ...]:
         signature = self.source_.signature

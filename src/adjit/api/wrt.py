@@ -8,7 +8,7 @@ from itertools import count
 
 from adjit.api.plan import Leaves
 from adjit.errors import ArgumentError
-from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
+from adjit.ir.structure import Spec, TupleSpec, leaves
 from adjit.runtime.arguments import Template, describe, item_name, template
 from adjit.runtime.signature import Signature
 
@@ -52,20 +52,17 @@ def _path(item: object, signature: Signature) -> str:
 class Selection:
     """The leaves that a `wrt` selects.
 
-    active: one flag per leaf. trees: one tree over leaf numbers per path. specs: the structure of the gradient,
-    per path; what has no derivative is NoneSpec. order: leaf numbers in the order in which the gradient has them.
+    active: one flag per leaf. trees: one tree over leaf numbers per path.
     """
 
     active: tuple[bool, ...]
     trees: tuple[Template, ...]
-    specs: tuple[Spec, ...]
-    order: tuple[int, ...]
 
 
 def select(paths: Sequence[str], of: Leaves) -> Selection:
     """Find the paths in the arguments of a call. Raises ArgumentError where there is nothing to derive by."""
     active = [False] * len(of.all)
-    trees, specs, order = [], [], []
+    trees: list[Template] = []
     for path in paths:
         spec, start = find(path, of)
         size = sum(1 for _ in leaves(spec))
@@ -74,21 +71,8 @@ def select(paths: Sequence[str], of: Leaves) -> Selection:
             raise ArgumentError(f"wrt='{path}' is {describe(spec)}, which has no derivative", _remedy(spec))
         for i in on:
             active[i] = True
-        order += on
         trees.append(template(spec, count(start), of.differentiable))
-        specs.append(_derivative(spec))
-    return Selection(tuple(active), tuple(trees), tuple(specs), tuple(order))
-
-
-def _derivative(spec: Spec) -> Spec:
-    """The structure of a gradient with respect to something of this structure."""
-    match spec:
-        case Leaf(type=t) if t.differentiable:
-            return spec
-        case TupleSpec(items=items, cls=cls):
-            return TupleSpec(tuple(map(_derivative, items)), cls)
-        case _:
-            return NoneSpec()
+    return Selection(tuple(active), tuple(trees))
 
 
 def _remedy(spec: Spec) -> str:

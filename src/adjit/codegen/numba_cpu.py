@@ -279,7 +279,7 @@ class _Printer:
                 self.block(stmt.body)
                 self.copies(stmt.results, stmt.values)
             case Raise():
-                args = ", ".join(repr(a) for a in stmt.args)
+                args = ", ".join(self.show.text(a) if isinstance(a, Sym) else repr(a) for a in stmt.args)
                 self.line(f"raise {stmt.exception}({args})", stmt.span)
 
     def _allocation(self, alloc: Alloc) -> str:

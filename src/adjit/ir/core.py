@@ -249,7 +249,7 @@ class Raise:
     """`raise exception(*args)`; nothing after it runs. `exception` is a builtin's name."""
 
     exception: str
-    args: tuple[str | int | float, ...] = ()
+    args: tuple[str | int | float | Sym, ...] = ()
     span: Span = NOWHERE
 
 

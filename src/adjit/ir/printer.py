@@ -119,7 +119,8 @@ class _Printer:
                 self.emit(d + 1, f"yield {self.atoms(stmt.values)}")
                 self._results(stmt.results, d)
             case Raise():
-                self.emit(d, f"raise {stmt.exception}({', '.join(repr(a) for a in stmt.args)})")
+                args = ", ".join(self.names(a) if isinstance(a, Sym) else repr(a) for a in stmt.args)
+                self.emit(d, f"raise {stmt.exception}({args})")
 
     def _loop(self, stmt: Loop, d: int) -> None:
         pairs = zip(stmt.params, stmt.inits, strict=True)

@@ -15,6 +15,7 @@ from adjit.ir.core import (
     Let,
     Load,
     Loop,
+    Raise,
     RefAppend,
     RefGet,
     RefNew,
@@ -99,6 +100,8 @@ def operands(stmt: Stmt) -> tuple[Atom, ...]:
             return (stmt.cond,)
         case Custom():
             return stmt.args
+        case Raise():
+            return tuple(a for a in stmt.args if isinstance(a, Sym))
         case _:
             return ()
 
@@ -238,8 +241,8 @@ class Rewriter:
                 values = self.atoms(stmt.values)
                 results = tuple(self.define(r) for r in stmt.results)
                 return Custom(args, body, values, results, stmt.rule, stmt.span)
-            case _:
-                return stmt
+            case Raise():
+                return replace(stmt, args=tuple(self.sym(a) if isinstance(a, Sym) else a for a in stmt.args))
 
 
 def substitute(block: Block, env: dict[Sym, Atom]) -> Block:

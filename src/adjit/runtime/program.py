@@ -22,6 +22,7 @@ from adjit.ir.verify import verify
 from adjit.ir.visit import walk
 from adjit.runtime import cache
 from adjit.runtime.compile import load, load_stored, stored_text
+from adjit.runtime.memory import limited
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.clean import clean
 from adjit.transform.forward import forward
@@ -80,7 +81,7 @@ def build(request: Request) -> Compiled:
         namespace = load_stored(name)
         if namespace is not None:
             captures = captures_of(request.f, request.specs, meta["captures"])
-            return _compiled(namespace, meta, captures, lambda: stored_text(name) or "")
+            return _compiled(request, namespace, meta, captures, lambda: stored_text(name) or "")
     primal = primal_of(request.f, request.specs)
     if request.pure:
         primal = replace(primal, **pure(primal.function, primal.out))
@@ -93,7 +94,7 @@ def build(request: Request) -> Compiled:
             cache.store(key, text, meta)
         except Exception:  # a result type that does not pickle: the program stays in memory
             pass
-    return _compiled(load(text, compiled=not plain), meta, primal.captures, lambda: text)
+    return _compiled(request, load(text, compiled=not plain), meta, primal.captures, lambda: text)
 
 
 def _key(request: Request) -> str | None:
@@ -106,10 +107,13 @@ def _key(request: Request) -> str | None:
 
 
 def _compiled(
-    namespace: dict[str, Any], meta: dict[str, Any], captures: tuple[Any, ...], text: Callable[[], str]
+    request: Request, namespace: dict[str, Any], meta: dict[str, Any], captures: tuple[Any, ...], text: Callable[[], str]
 ) -> Compiled:
+    call = namespace[meta["call"]]
+    if meta["recording"]:
+        call = limited(call, request.memory, meta["span"])
     return Compiled(
-        namespace[meta["call"]],
+        call,
         None if meta["pullback"] is None else namespace[meta["pullback"]],
         captures,
         meta["out"],
@@ -134,6 +138,8 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
         "n_results": len(function.results),
         "records": (),
         "pullback": None,
+        "recording": False,
+        "span": function.span,
     }
     for p in function.params[n_leaves:]:
         if p in written:
@@ -194,7 +200,7 @@ def _joint(
     arguments = tuple(names(p) for p in primal.function.params)
     results = tuple(f"result_{k}" for k in range(len(primal.function.results)))
     saved = tuple(names(s) for s in rev.saved)
-    steps = [Step((*results, *saved), rev.forward.name, arguments)]
+    steps = [Step((*results, *saved), rev.forward.name, (*arguments, "memory_limit"))]
     arrays = [p for p in active if isinstance(p.type, Array)]
     scalars = [p for p in active if not isinstance(p.type, Array)]
     shadows: list[str] = []
@@ -218,11 +224,11 @@ def _joint(
     seeds = [n for group in of_seed for n in group]
     glue = Glue(
         f"{primal.function.name}_joint",
-        (*arguments, *shadows, *seeds),
+        (*arguments, *shadows, *seeds, "memory_limit"),
         tuple(steps),
         (*results, *adjoints),
     )
-    meta.update(call=glue.name, records=rev.records)
+    meta.update(call=glue.name, records=rev.records, recording=True)
     return Module(units, (glue,), _doc(primal, "value and gradient")), meta
 
 
@@ -231,7 +237,7 @@ def _split(
 ) -> tuple[Module, dict[str, Any]]:
     rev = reverse(primal.function, Wish(active, _seeded(request, primal), split=True, watch=request.debug_nans))
     units = (_unit(request, primal, rev.forward), _unit(request, primal, rev.backward, True))
-    meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records)
+    meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records, recording=True)
     return Module(units, (), _doc(primal, "value, and pullback")), meta
 
 

@@ -31,7 +31,7 @@ from adjit.ir.core import (
 )
 from adjit.ir.visit import Rewriter, operands
 
-_RAISING = frozenset({"div", "floordiv", "mod", "pow"})
+RAISING = frozenset({"div", "floordiv", "mod", "pow"})
 
 
 class _Forward(Rewriter):
@@ -98,7 +98,7 @@ class _Sweep:
 
     def stmt(self, stmt: Stmt, live: set[Sym]) -> Stmt | None:
         match stmt:
-            case Let() if self._keep_raising and stmt.op in _RAISING:
+            case Let() if self._keep_raising and stmt.op in RAISING:
                 pass
             case Let() | Load() | View() | Alloc() | Ensure() | RefNew() | RefGet():
                 if stmt.target not in live:

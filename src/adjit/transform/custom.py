@@ -15,7 +15,7 @@ from typing import Any
 
 from adjit.errors import MissingRuleError, UnsupportedError
 from adjit.ir.builder import Builder
-from adjit.ir.core import Atom, Block, Custom, Function, Span, Sym
+from adjit.ir.core import Atom, Block, Custom, Function, Span, Sym, const
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Array, Scalar, Type
 from adjit.ir.visit import renamed
@@ -217,7 +217,7 @@ def _transposed(
     )
     rev = reverse(primal.function, Wish(moved, seeded))
     zeros = tuple(const_of(0.0, t.type) for t in moved)
-    env: dict[Sym, Atom] = dict(zip(rev.forward.params, (*res, *zeros), strict=True))
+    env: dict[Sym, Atom] = dict(zip(rev.forward.params, (*res, *zeros, const(2**62)), strict=True))
     forward = renamed(rev.forward.body, env)
     for s, a in zip(rev.saved, rev.passed, strict=True):
         env[s] = env.get(a, a) if isinstance(a, Sym) else a

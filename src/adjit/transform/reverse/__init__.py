@@ -39,7 +39,7 @@ from adjit.transform.stride import stride
 class Reversed:
     """An augmented forward function and a reverse function.
 
-    forward: the primal's parameters -> the primal's results, then what is passed on: `saved` (split: `kept`, `saved`).
+    forward: the primal's parameters, `limit` (bytes a record may take) -> the primal's results, then what is passed on: `saved` (split: `kept`, `saved`).
     backward: `kept` primal parameters, `saved`, `shadows`, `seeds` -> adjoints of the active scalar parameters.
     `passed`: the forward function's atoms for what is passed on.
     """
@@ -52,6 +52,7 @@ class Reversed:
     shadows: tuple[Sym, ...]
     seeds: tuple[Sym, ...]
     records: tuple[tuple[str, int], ...]
+    limit: Sym
 
 
 @dataclass(frozen=True)
@@ -261,9 +262,8 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     ready = _with_rules(clean(forward_views(function), keep_raising=True), wish)
     planner, (sweep, b, adjoints, layout) = _planned(ready, wish)
     function = planner.function
-    forward, final = Augment(
-        function, planner.regions, planner.decisions, layout, set(sweep.context.known_old)
-    ).build()
+    augment = Augment(function, planner.regions, planner.decisions, layout, set(sweep.context.known_old))
+    forward, final = augment.build()
     backward = _tidied(Function(f"{function.name}_reverse", (), b.block(), adjoints, span=function.span))
     needed = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     needed -= defined(backward.body)
@@ -278,7 +278,7 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     forward = clean(stride(replace(forward, results=(*function.results, *passed))), keep_raising=True)
     records = tuple((t.dtype.name, t.width) for t in layout.tapes)
     return Reversed(
-        forward, backward, kept, saved, forward.results[len(function.results) :], shadows, planner.seeds, records
+        forward, backward, kept, saved, forward.results[len(function.results) :], shadows, planner.seeds, records, augment.limit
     )
 
 

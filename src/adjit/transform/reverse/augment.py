@@ -9,6 +9,7 @@ length it is ensured where it is written. Never per element of a counted loop.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from adjit.analysis.regions import Region, Regions
@@ -23,15 +24,19 @@ from adjit.ir.core import (
     Ensure,
     Function,
     If,
+    Let,
     Load,
     Loop,
+    Raise,
     Stmt,
     Store,
     Sym,
     const,
+    fresh,
 )
 from adjit.ir.types import INT64
 from adjit.ir.visit import inner_targets, targets
+from adjit.transform.clean import RAISING
 from adjit.transform.reverse.record import Decisions, Layout, Tape
 
 _FIRST = 256  # elements of a record whose size is not known ahead
@@ -49,23 +54,67 @@ class Augment:
         self._cursor: dict[Tape, Atom] = dict.fromkeys(layout.tapes, ZERO)
         self._base: dict[Tape, Atom] = {}
         self._sites = {t: _site(t, regions) for t in layout.tapes}
+        self.limit = Sym("memory_limit", INT64)
 
     def build(self) -> tuple[Function, dict[Sym, Atom]]:
-        """The function (results: the primal's) and, for each tape's buffer and cursor, its final atom."""
-        b = Builder()
+        """The function (results: the primal's; last parameter: the memory limit in bytes) and final tape atoms."""
+        b = Builder(self._function.span, simplify=True)
         for tape in self._layout.tapes:
             if not self._exact(tape):
                 self._buffer[tape] = b.alloc("record", tape.buffer.type, (const(_FIRST),))  # type: ignore[arg-type]
+            else:
+                self._at_entry(tape, b)
+        b.simplify = False
         self._block(self._regions.root, b)
         final: dict[Sym, Atom] = {}
         for tape in self._layout.tapes:
             final[tape.buffer] = self._buffer[tape]
             final[tape.cursor] = self._cursor[tape]
-        return replace(self._function, body=b.block()), final
+        params = (*self._function.params, self.limit)
+        return replace(self._function, params=params, body=b.block()), final
 
     def _exact(self, tape: Tape) -> bool:
         region, _, trips = self._sites[tape]
         return region is self._regions.root and bool(trips)
+
+    def _at_entry(self, tape: Tape, b: Builder) -> None:
+        """Allocate a record at the function's top, before anything is touched, where its size is known there."""
+        _, _, trips = self._sites[tape]
+        env: dict[Sym, Atom] = {p: p for p in self._function.params}
+        bounds = [tuple(self._again(a, env, b) for a in t) for t in trips]
+        if any(a is None for t in bounds for a in t):
+            return
+        self._allocate(tape, b, bounds)  # type: ignore[arg-type]
+
+    def _again(self, a: Atom, env: dict[Sym, Atom], b: Builder) -> Atom | None:
+        """A pure value of the function's body computed at its top, or None."""
+        if not isinstance(a, Sym) or a in env:
+            return env.get(a, a) if isinstance(a, Sym) else a
+        stmt = self._regions.definition.get(a)
+        if not isinstance(stmt, Let) or stmt.op in RAISING:
+            return None
+        args = tuple(self._again(x, env, b) for x in stmt.args)
+        if any(x is None for x in args):
+            return None
+        target = fresh(a)
+        b.append(Let(target, stmt.op, args, stmt.fn, stmt.span))  # type: ignore[arg-type]
+        env[a] = target
+        return target
+
+    def _allocate(self, tape: Tape, b: Builder, trips: Sequence[Trip]) -> None:
+        need: Atom = const(tape.width)
+        for lo, hi, step in trips:
+            need = b.op("mul", need, trip_count(b, lo, hi, step))
+        self._check(tape, need, b)
+        self._buffer[tape] = b.alloc("record", tape.buffer.type, (need,))  # type: ignore[arg-type]
+
+    def _check(self, tape: Tape, need: Atom, b: Builder) -> None:
+        """Raise before a record that is larger than the limit (bytes) is allocated."""
+        size = b.op("mul", need, tape.dtype.itemsize)
+        line = tape.region.owner.span.line if tape.region.owner is not None else 0
+        if isinstance(size, Sym):
+            raising = Raise("MemoryError", ("record", size, line), b.span)
+            b.if_(b.op("gt", size, self.limit), (raising,))
 
     # blocks
 
@@ -100,14 +149,16 @@ class Augment:
         for tape, (where, index, trips) in self._sites.items():
             if where is not region or index != at:
                 continue
+            if self._exact(tape):
+                if tape not in self._buffer:
+                    self._allocate(tape, b, trips)
+                continue
             need: Atom = const(tape.width)
             for lo, hi, step in trips:
                 need = b.op("mul", need, trip_count(b, lo, hi, step))
-            if self._exact(tape):
-                self._buffer[tape] = b.alloc("record", tape.buffer.type, (need,))  # type: ignore[arg-type]
-                continue
-            grown = Sym("record", tape.buffer.type)
             need = b.op("add", self._cursor[tape], need)
+            self._check(tape, need, b)
+            grown = Sym("record", tape.buffer.type)
             b.append(Ensure(grown, self._buffer[tape], need, b.span))
             self._buffer[tape] = grown
 
