@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import adjit as aj
 
@@ -31,13 +32,19 @@ from .record import (
 
 def run(case: Case, combination: Combination) -> None:
     """Run one combination and raise AssertionError where anything is wrong."""
-    MODES[combination.mode](case, combination)
+    if UNCOMPILED and not case.differences:
+        pytest.skip("singular points need the adjoints' NumPy error model, which plain Python has not")
+    try:
+        MODES[combination.mode](case, combination)
+    except aj.UnsupportedError as error:
+        if not case.refusable or ".py" not in str(error) or "^" not in str(error):
+            raise
 
 
 def _same_values(case: Case, how: Combination, value: Any, args: Arguments) -> None:
     """Value and final state against the plain run's, bit for bit where the two follow the same type rules."""
     want, final = reference_call(case, how.dtype, how.layout)
-    if how.flavour == "plain" and how.dtype == "float32" and not UNCOMPILED:
+    if how.dtype == "float32" and (how.flavour == "plain" or UNCOMPILED):
         # A plain function has NumPy 2's types (float32 stays float32), Numba's dispatcher widens: only
         # rounding agrees.
         assert close(value, want, "float32"), f"value {value!r}, plain run {want!r}"

@@ -38,6 +38,7 @@ class Case:
         flavours: "njit" (a dispatcher) and/or "plain" (the function itself).
         dtypes: float types that arrays may take.
         core: multiply every mode, dtype and layout in place of a sample.
+        refusable: this release may refuse it, with the line; what it must not be is wrong.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Case:
     flavours: tuple[str, ...] = ("njit", "plain")
     dtypes: tuple[str, ...] = ("float64", "float32")
     core: bool = False
+    refusable: bool = False
 
 
 @dataclass(frozen=True)

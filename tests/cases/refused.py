@@ -66,7 +66,7 @@ def prints_active(x):
 
 
 def opens_a_file(x):
-    handle = open(os.devnull, "w")  # noqa: SIM115
+    handle = open(os.devnull, "w")
     handle.write(str(x[0]))
     return x[0]
 

@@ -1,7 +1,4 @@
-"""Every case in its selected combinations of mode, dtype, layout and flavour.
-
-Values, final states and gradients.
-"""
+"""Every case in its selected modes, dtypes, layouts and flavours: values, final states and gradients."""
 
 from __future__ import annotations
 

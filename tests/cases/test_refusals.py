@@ -281,8 +281,9 @@ def test_record_beyond_the_limit_is_refused_before(wrap: Any) -> None:
     error = _refusal(lambda: aj.grad(function)(0.5, 10**6), kind=MemoryLimitError)
     text = str(error)
     assert "test_refusals.py" in text and "^" in text, text
-    assert "checkpoint" in text, text
     assert "math.sin" in text or "range(n)" in text, text
+    assert "MiB" in text or "MB" in text, "the size is not stated"
+    assert "memory=" in text or "checkpoint" in text, "no way out is named"
     assert np.isfinite(aj.grad(function)(0.5, 100))
 
 
@@ -290,7 +291,7 @@ def test_record_beyond_the_limit_leaves_arrays_untouched() -> None:
     x = np.array([0.4, 0.9])
     function = aj.options(chain_in_place, memory=100_000)
     error = _refusal(lambda: aj.grad(function)(x, 10**6), x, kind=MemoryLimitError)
-    assert "x[k % 2] = math.sin(x[0]) * x[1]" in str(error)
+    assert "x[k % 2] = math.sin(x[0]) * x[1]" in str(error) or "for k in range(n):" in str(error)
 
 
 def test_astronomical_record_is_refused_at_once() -> None:

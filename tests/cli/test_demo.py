@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from adjit import UnsupportedError
 from adjit.cli import app as application
-from adjit.cli.demonstrate import Program, measure
+from adjit.cli.demonstrate import DIFFERENCES, ROUNDS, Program, measure
 from adjit.cli.demos import gauss_seidel, particles
 
 LINES = ("loss", "gradient norm", "finite differences", "forward", "gradient / forward")
@@ -53,7 +53,7 @@ def test_the_gradient_agrees_with_finite_differences(program):
     assert np.isfinite(found.gradient_norm)
     assert found.gradient_norm > 0
     assert found.worst_difference < 1e-5
-    assert len(steps) == 2 + 10 + 7
+    assert len(steps) == 2 + DIFFERENCES + ROUNDS
 
 
 def test_a_wrong_gradient_would_be_seen(monkeypatch):

@@ -55,7 +55,9 @@ def test_links_lead_somewhere(page: Path):
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_goals_of_make_exist(page: Path):
     goals = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    shell = "\n".join(block[2] for block in FENCE.finditer(page.read_text(encoding="utf-8")) if block[1] == "sh")
+    shell = "\n".join(
+        block[2] for block in FENCE.finditer(page.read_text(encoding="utf-8")) if block[1] == "sh"
+    )
     assert set(re.findall(r"^make ([a-z]+)", shell, re.MULTILINE)) <= goals
 
 

@@ -123,7 +123,9 @@ class Writer:
         self.count += 1
         k = f"k{self.count}"
         self.emit(depth, f"{k} = 0")
-        test = self.random.choice([f"{k} < {self.random.randint(1, 4)}", f"{k} < 5 and {self.test()}", "True"])
+        test = self.random.choice(
+            [f"{k} < {self.random.randint(1, 4)}", f"{k} < 5 and {self.test()}", "True"]
+        )
         self.emit(depth, f"while {test}:")
         self.emit(depth + 1, f"{k} += 1")
         if test == "True":

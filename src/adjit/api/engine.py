@@ -9,17 +9,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from adjit.api.debug import debugging, trapping
 from adjit.api.source import Source
 from adjit.ir.structure import Spec
 from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, spec_of, writable
 from adjit.runtime.captures import watch_of
-
-debugging: ContextVar[bool] = ContextVar("adjit_debug_nans", default=False)
 
 _BUILDING = threading.RLock()
 _KEPT = 512
@@ -69,7 +68,7 @@ class Engine(Generic[P]):
         from adjit.runtime import program
 
         options = self.source.options
-        return program.build(
+        compiled = program.build(
             program.Request(
                 f=self.source.base,
                 specs=tuple(map(writable, specs)),
@@ -83,6 +82,10 @@ class Engine(Generic[P]):
                 **more,
             )
         )
+        if not debugging.get():
+            return compiled
+        pullback = compiled.pullback and trapping(compiled.pullback)
+        return replace(compiled, call=trapping(compiled.call), pullback=pullback)
 
     def _switch(self, captured: Hashable) -> None:
         """Take the plans that belong to these captured values."""

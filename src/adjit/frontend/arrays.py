@@ -10,7 +10,6 @@ from numba.core import types as nb_types
 
 from adjit.frontend import expressions, indexing, liveness, loops, statements
 from adjit.frontend.context import Env, Frame, Lowering
-from adjit.frontend.fence import WRITE_THE_LOOP
 from adjit.frontend.values import (
     NONE,
     Method,
@@ -70,7 +69,9 @@ def size_of(lx: Lowering, array: Sym) -> Atom:
     return total
 
 
-def call_method(lx: Lowering, array: Sym, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def call_method(
+    lx: Lowering, array: Sym, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+) -> Value:
     """`array.name(*args)`."""
     if name == "copy" and not args and not kwargs:
         return copy(lx, array, None, node)
@@ -83,7 +84,9 @@ def call_method(lx: Lowering, array: Sym, name: str, args: list[Value], kwargs: 
     if name == "item" and not args and isinstance(array.type, Array) and array.type.ndim == 0:
         return lx.builder.load(array, ())
     if array in lx.lists:
-        lx.refuse(node, f"the list method '{name}' is not supported", "allocate an array and fill it in a loop")
+        lx.refuse(
+            node, f"the list method '{name}' is not supported", "allocate an array and fill it in a loop"
+        )
     if name in REDUCTIONS:
         lx.refuse(node, f"the array method '{name}' is not supported yet", "write the loop")
     lx.refuse(node, f"the array method '{name}' is not supported", "write the loop over its elements")
@@ -181,7 +184,9 @@ def arange(lx: Lowering, args: list[Value], dtype_arg: Value, node: ast.AST) -> 
 
 def linspace(lx: Lowering, start: Value, stop: Value, num: Value, node: ast.AST) -> Value:
     """np.linspace as Numba computes it: start + k * (delta / div), the last point set to `stop`."""
-    lx.refuse(node, "'np.linspace' is not supported yet", "write the loop: x[k] = lo + k * (hi - lo) / (n - 1)")
+    lx.refuse(
+        node, "'np.linspace' is not supported yet", "write the loop: x[k] = lo + k * (hi - lo) / (n - 1)"
+    )
 
 
 # loops made by the compiler
@@ -216,7 +221,9 @@ def copy(lx: Lowering, array: Sym, dtype: Scalar | None, node: ast.AST, through:
     fortran = type_.layout == "F" and type_.ndim > 1
     target_type = Array(dtype, type_.ndim, "F" if fortran else "C")
     with lx.at(node):
-        target = lx.builder.alloc(array.name, target_type, shape_of(lx, array), None, array if fortran else None)
+        target = lx.builder.alloc(
+            array.name, target_type, shape_of(lx, array), None, array if fortran else None
+        )
 
         def element(index: tuple[Atom, ...]) -> None:
             value = lx.builder.load(array, index)
@@ -344,8 +351,14 @@ def _matrix(lx: Lowering, value: TupleValue, dtype: Scalar | None, node: ast.AST
     rows = [row.items for row in value.items if isinstance(row, TupleValue)]
     width = len(rows[0]) if rows else 0
     flat = [item for row in rows for item in row]
-    if len(rows) != len(value.items) or any(len(r) != width for r in rows) or not all(is_scalar(i) for i in flat):
-        lx.refuse(node, "'np.array' of this nested tuple is not supported", "allocate with np.empty and fill it")
+    if (
+        len(rows) != len(value.items)
+        or any(len(r) != width for r in rows)
+        or not all(is_scalar(i) for i in flat)
+    ):
+        lx.refuse(
+            node, "'np.array' of this nested tuple is not supported", "allocate with np.empty and fill it"
+        )
     shape = (const(len(rows)), const(width))
     array = lx.builder.alloc("a", Array(dtype or UNKNOWN, 2, "C"), shape)
     for i, row in enumerate(rows):
@@ -357,6 +370,3 @@ def _matrix(lx: Lowering, value: TupleValue, dtype: Scalar | None, node: ast.AST
 def _atom(value: Value) -> Atom:
     assert isinstance(value, Sym | Const | Undef)
     return value
-
-
-__all__ = ["NONE", "WRITE_THE_LOOP", "copy", "create", "nest"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable, Sequence
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import FunctionType, MethodType
+from typing import NoReturn
 
-import numba
 import numpy as np
 from numba.core import types as nb_types
 
 from adjit import rules
 from adjit.errors import MissingRuleError
-from adjit.frontend import arrays, custom, expressions, inline, known, statements
+from adjit.frontend import arrays, custom, expressions, inline, known
 from adjit.frontend.context import Lowering
 from adjit.frontend.fence import WRITE_THE_LOOP
 from adjit.frontend.values import Closure, Method, Partial, Static, TupleValue, Value, is_array, kind
@@ -50,7 +50,9 @@ def call_node(lx: Lowering, node: ast.Call) -> Value:
     return call(lx, function, args, kwargs, node)
 
 
-def call(lx: Lowering, function: Value, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def call(
+    lx: Lowering, function: Value, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST
+) -> Value:
     """The value of `function(*args, **kwargs)`."""
     match function:
         case Closure():
@@ -65,7 +67,9 @@ def call(lx: Lowering, function: Value, args: Sequence[Value], kwargs: dict[str,
             lx.refuse(node, f"{kind(function)} is called")
 
 
-def _method(lx: Lowering, method: Method, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def _method(
+    lx: Lowering, method: Method, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+) -> Value:
     owner = method.owner
     if isinstance(owner, Sym) and is_array(owner):
         return arrays.call_method(lx, owner, method.name, args, kwargs, node)
@@ -92,7 +96,9 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
         return _construct(lx, obj, args, kwargs, node)
     if callable(obj) and _hashable(obj) and rules.find(obj) is not None:
         if kwargs:
-            lx.refuse(node, f"keywords of '{name_of(obj)}' are not supported", "pass its arguments by position")
+            lx.refuse(
+                node, f"keywords of '{name_of(obj)}' are not supported", "pass its arguments by position"
+            )
         if any(is_array(a) for a in args):
             lx.refuse(node, f"'{name_of(obj)}' of a whole array", WRITE_THE_LOOP)
         return apply_rule(lx, obj, tuple(expressions.number(lx, a, node) for a in args), node)
@@ -106,7 +112,15 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
 
 def _library(obj: FunctionType) -> bool:
     """Functions of libraries whose Python source is not meant to be differentiated."""
-    return (obj.__module__ or "").partition(".")[0] in ("numpy", "scipy", "numba", "adjit", "math", "random", "builtins")
+    return (obj.__module__ or "").partition(".")[0] in (
+        "numpy",
+        "scipy",
+        "numba",
+        "adjit",
+        "math",
+        "random",
+        "builtins",
+    )
 
 
 def _hashable(obj: object) -> bool:
@@ -126,9 +140,13 @@ def name_of(obj: object) -> str:
     return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
 
 
-def _missing(lx: Lowering, obj: object, node: ast.AST) -> Value:
+def _missing(lx: Lowering, obj: object, node: ast.AST) -> NoReturn:
     if isinstance(obj, MethodType):
-        lx.refuse(node, f"the bound method '{name_of(obj)}' is called", "call a function with the fields as arguments")
+        lx.refuse(
+            node,
+            f"the bound method '{name_of(obj)}' is called",
+            "call a function with the fields as arguments",
+        )
     if not callable(obj):
         lx.refuse(node, f"{expressions.kind(Static(obj))} is called")
     raise MissingRuleError(
@@ -167,7 +185,9 @@ def _cast_target(lx: Lowering, obj: object, node: ast.AST) -> tuple[Scalar, str]
     return None
 
 
-def _cast(lx: Lowering, cast: tuple[Scalar, str], args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def _cast(
+    lx: Lowering, cast: tuple[Scalar, str], args: list[Value], kwargs: dict[str, Value], node: ast.AST
+) -> Value:
     dtype, fn = cast
     if kwargs:
         lx.refuse(node, f"keywords of '{fn}' are not supported")
@@ -226,7 +246,9 @@ def _construct(lx: Lowering, cls: type, args: list[Value], kwargs: dict[str, Val
 # explicit signatures
 
 
-def explicit_signature(lx: Lowering, dispatcher: object, names: dict[str, Value], node: ast.AST) -> object | None:
+def explicit_signature(
+    lx: Lowering, dispatcher: object, names: dict[str, Value], node: ast.AST
+) -> object | None:
     """The signature that a dispatcher was declared with, if it was."""
     if dispatcher is None or getattr(dispatcher, "_can_compile", True):
         return None
@@ -269,7 +291,7 @@ def cast_result(lx: Lowering, signature: object, value: Value, node: ast.AST) ->
 
 def _declared(lx: Lowering, value: Value, t: object) -> Value:
     if isinstance(value, TupleValue) and isinstance(t, nb_types.BaseTuple):
-        parts = zip(value.items, t, strict=False)
+        parts = zip(value.items, getattr(t, "types", ()), strict=False)
         return TupleValue(tuple(_declared(lx, v, p) for v, p in parts), value.cls)
     dtype = _ir_type(t)
     if isinstance(dtype, Scalar) and isinstance(value, Sym | Const) and isinstance(value.type, Scalar):
@@ -277,6 +299,3 @@ def _declared(lx: Lowering, value: Value, t: object) -> Value:
             return value
         return lx.let("cast", value, type=dtype, fn="numpy.bool_" if dtype == BOOL else f"numpy.{dtype.name}")
     return value
-
-
-__all__ = ["BuiltinFunctionType", "call", "call_node", "numba", "statements"]

@@ -63,7 +63,9 @@ class _Unchanged(Rewriter):
 
     def loop(self, stmt: Loop) -> tuple[Stmt, ...]:
         keep: list[int] = []
-        for k, (p, init, after, r) in enumerate(zip(stmt.params, stmt.inits, stmt.nexts, stmt.results, strict=True)):
+        for k, (p, init, after, r) in enumerate(
+            zip(stmt.params, stmt.inits, stmt.nexts, stmt.results, strict=True)
+        ):
             start = self.atom(init)
             same = after == p or (isinstance(after, Const) and after == start)
             if same and not isinstance(start, Undef):
@@ -203,7 +205,9 @@ class _Live:
         then, els = self.block(stmt.then), self.block(stmt.els)
         if not then and not els and not results:
             return None
-        return replace(stmt, then=then, els=els, then_values=then_values, else_values=else_values, results=results)
+        return replace(
+            stmt, then=then, els=els, then_values=then_values, else_values=else_values, results=results
+        )
 
 
 def _effect(stmt: Stmt) -> bool:

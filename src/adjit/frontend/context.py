@@ -26,14 +26,13 @@ from adjit.frontend.values import (
     Unbound,
     Value,
     atoms,
-    has_atoms,
     is_atom,
     joined_type,
     kind,
     same_static,
 )
 from adjit.ir.builder import Builder
-from adjit.ir.core import FALSE, TRUE, Atom, Const, If, Let, Slice, Span, Stmt, Sym, Undef
+from adjit.ir.core import FALSE, TRUE, Atom, Const, If, Slice, Span, Stmt, Sym, Undef
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar
 
 RETURN, BREAK, CONTINUE, RESULT = "$return", "$break", "$continue", "$result"
@@ -88,7 +87,7 @@ class Frame:
     lexical: Frame | None = None
     globals: dict[str, Any] = field(default_factory=dict)
     cells: dict[str, Any] = field(default_factory=dict)
-    frozen: FunctionType | None = None
+    frozen: Any = None
     plain: bool = True
 
 
@@ -147,7 +146,9 @@ class Lowering:
 
     # building
 
-    def let(self, op: str, *args: Atom, type: Scalar = UNKNOWN, fn: str | None = None, name: str | None = None) -> Sym:
+    def let(
+        self, op: str, *args: Atom, type: Scalar = UNKNOWN, fn: str | None = None, name: str | None = None
+    ) -> Sym:
         return self.builder.let(op, *args, type=type, fn=fn, name=name)
 
     def any_of(self, flags: list[Atom]) -> Atom:
@@ -319,7 +320,9 @@ class Lowering:
         """A NumPy dtype as the IR's scalar type."""
         name = np.dtype(dtype).name
         if name not in KNOWN_DTYPES or not np.dtype(dtype).isnative:
-            self.refuse(node, f"the dtype {dtype} is not supported", "use a float, int, bool or complex dtype")
+            self.refuse(
+                node, f"the dtype {dtype} is not supported", "use a float, int, bool or complex dtype"
+            )
         return Scalar(name)
 
     def capture(self, array: Any, name: str, node: ast.AST) -> Sym:
@@ -327,7 +330,9 @@ class Lowering:
         if self.frame.frozen is not None:
             array = _snapshot(self.frame.frozen, array)
         if id(array) not in self.captured:
-            type_ = Array(self.dtype(array.dtype, node), array.ndim, layout_of(array), not array.flags.writeable)
+            type_ = Array(
+                self.dtype(array.dtype, node), array.ndim, layout_of(array), not array.flags.writeable
+            )
             self.captured[id(array)] = (array, Sym(name.rpartition(".")[2], type_))
             self.params.add(self.captured[id(array)][1])
         return self.captured[id(array)][1]
@@ -357,7 +362,9 @@ class Lowering:
         assert isinstance(type_, Array)
         index = (*before, *index)
         spelled = (*index, *[Slice()] * (type_.ndim - len(index)))
-        view = self.builder.view(base, spelled, Array(type_.dtype, type_.ndim - len(index), "?", type_.readonly))
+        view = self.builder.view(
+            base, spelled, Array(type_.dtype, type_.ndim - len(index), "?", type_.readonly)
+        )
         self.prefixes[view] = (base, index)
         return view
 
@@ -368,7 +375,12 @@ def _at_end(name: str, env: Env, other: Env) -> Value:
         return UNBOUND
     if name in EXITS:
         return env.names.get(name, FALSE)
-    if not name.startswith("$") and env.flag(RETURN) == TRUE and other.flag(RETURN) != TRUE and not other.dead:
+    if (
+        not name.startswith("$")
+        and env.flag(RETURN) == TRUE
+        and other.flag(RETURN) != TRUE
+        and not other.dead
+    ):
         return UNBOUND
     return env.names.get(name, UNBOUND)
 
@@ -412,7 +424,14 @@ def _local(value: Value) -> bool:
     return any(not isinstance(a, Const) for a in atoms(value))
 
 
-_HINTS = {RETURN: "returned", BREAK: "broke", CONTINUE: "skipped", RESULT: "result", "$stop": "stop", "$value": "t"}
+_HINTS = {
+    RETURN: "returned",
+    BREAK: "broke",
+    CONTINUE: "skipped",
+    RESULT: "result",
+    "$stop": "stop",
+    "$value": "t",
+}
 
 
 def hint_of(name: str) -> str:
@@ -435,21 +454,3 @@ def _snapshot(owner: FunctionType, array: Any) -> Any:
         copy.flags.writeable = False
         known[id(array)] = (array, copy)
     return known[id(array)][1]
-
-
-__all__ = [
-    "BREAK",
-    "CONTINUE",
-    "EXITS",
-    "RESULT",
-    "RETURN",
-    "Branch",
-    "DeadPath",
-    "Env",
-    "Frame",
-    "Let",
-    "Lowering",
-    "has_atoms",
-    "is_atom",
-    "layout_of",
-]

@@ -6,7 +6,7 @@ import ast
 from types import FunctionType
 
 from adjit.frontend import calls
-from adjit.frontend.context import DeadPath, Lowering
+from adjit.frontend.context import Lowering
 from adjit.frontend.read_source import unwrap
 from adjit.frontend.values import Static, Value, atoms, kind, rebuild, spec_of, static_spec
 from adjit.ir.core import Custom, Stmt, Sym
@@ -18,14 +18,18 @@ def call_custom(
 ) -> Value:
     """A Custom statement around the inlined primal."""
     if kwargs:
-        lx.refuse(node, "keywords of a function with a custom rule are not supported", "pass them by position")
+        lx.refuse(
+            node, "keywords of a function with a custom rule are not supported", "pass them by position"
+        )
     for rule in (function.fwd, function.bwd, function.jvp):
         depend_on_rule(lx, rule)
     with lx.builder.collect() as block:
         value = calls.call(lx, Static(function.primal), args, {}, node)
     out = spec_of(value)
     if out is None:
-        lx.refuse(node, f"a function with a custom rule returns {kind(value)}", "return numbers, arrays or tuples")
+        lx.refuse(
+            node, f"a function with a custom rule returns {kind(value)}", "return numbers, arrays or tuples"
+        )
     values = tuple(atoms(value))
     results = tuple(Sym(getattr(v, "name", "t"), v.type) for v in values)
     flat = tuple(a for arg in args for a in atoms(arg))
@@ -42,7 +46,6 @@ def depend_on_rule(lx: Lowering, rule: object) -> None:
     inner, _ = unwrap(rule)
     assert isinstance(inner, FunctionType)
     code = inner.__code__
-    lx.dependencies[("rule", code.co_qualname, code.co_firstlineno, code.co_code, repr(code.co_consts))] = None
-
-
-__all__ = ["DeadPath", "call_custom"]
+    lx.dependencies[("rule", code.co_qualname, code.co_firstlineno, code.co_code, repr(code.co_consts))] = (
+        None
+    )

@@ -28,7 +28,7 @@ from adjit.frontend.values import (
     same_static,
 )
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Sym, Undef, const
-from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, Array, Scalar
+from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, Scalar
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -145,8 +145,8 @@ def lookup(lx: Lowering, name: str, node: ast.AST) -> Value:
 
 
 def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
-    scope: Frame | None = frame
-    while scope is not None:
+    scope = frame
+    while True:
         if name in scope.scope.names:
             value = scope.env.names.get(name)
             if value is FIRST_TURN:
@@ -157,7 +157,6 @@ def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
         if scope.lexical is None:
             break
         scope = scope.lexical
-    assert scope is not None
     if name in scope.cells:
         try:
             obj = scope.cells[name].cell_contents
@@ -262,7 +261,9 @@ def _binop(lx: Lowering, node: ast.BinOp) -> Value:
     return binary(lx, node.op, left, right, node)
 
 
-def binary(lx: Lowering, op: ast.operator, a: Value, b: Value, node: ast.AST, name: str | None = None) -> Value:
+def binary(
+    lx: Lowering, op: ast.operator, a: Value, b: Value, node: ast.AST, name: str | None = None
+) -> Value:
     """`a op b`."""
     key = BINARY.get(type(op))
     if isinstance(a, TupleValue) or isinstance(b, TupleValue):
@@ -470,6 +471,3 @@ def _compare_tuples(lx: Lowering, op: ast.cmpop, a: TupleValue, b: TupleValue, n
             if equal != TRUE:
                 same = equal if same == TRUE else lx.let("and_", same, equal, type=BOOL)
     return same if isinstance(op, ast.Eq) else lx.negate(same, "not")
-
-
-__all__ = ["Array", "DeadPath", "evaluate", "lookup"]

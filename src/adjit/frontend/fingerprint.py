@@ -47,7 +47,15 @@ def _code(code: CodeType) -> Hashable:
     """The code by content: its place (errors and comments name it), instructions, constants and names."""
     consts = tuple(_const(c) for c in code.co_consts)
     place = (code.co_filename, code.co_firstlineno, code.co_qualname)
-    return (place, code.co_code.hex(), consts, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    return (
+        place,
+        code.co_code.hex(),
+        consts,
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+    )
 
 
 def _const(c: object) -> Hashable:
@@ -88,7 +96,14 @@ class _Walk:
         if again is not None:
             return ("again", again)
         if isinstance(obj, np.ndarray):
-            return ("array", obj.dtype.str, obj.ndim, obj.flags.c_contiguous, obj.flags.f_contiguous, obj.flags.writeable)
+            return (
+                "array",
+                obj.dtype.str,
+                obj.ndim,
+                obj.flags.c_contiguous,
+                obj.flags.f_contiguous,
+                obj.flags.writeable,
+            )
         if isinstance(obj, FunctionType):
             return self.function(obj)
         if isinstance(obj, functools.partial):

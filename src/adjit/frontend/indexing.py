@@ -7,9 +7,9 @@ import ast
 from adjit.frontend import expressions
 from adjit.frontend.context import Lowering
 from adjit.frontend.fence import WRITE_THE_LOOP
-from adjit.frontend.values import SliceValue, Static, TupleValue, Value, ZipValue, is_array, is_scalar, kind
+from adjit.frontend.values import SliceValue, Static, TupleValue, Value, is_array, is_scalar, kind
 from adjit.ir.core import Atom, Const, If, Raise, Slice, Sym, const
-from adjit.ir.types import BOOL, INT64, Array
+from adjit.ir.types import BOOL, Array
 
 Item = Atom | Slice
 
@@ -50,6 +50,7 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
 
 
 def is_element(items: tuple[Item, ...]) -> bool:
+    """Whether the index names one element."""
     return not any(isinstance(i, Slice) for i in items)
 
 
@@ -133,12 +134,11 @@ def _pick(lx: Lowering, owner: TupleValue, k: Atom, position: int, node: ast.AST
     if position == count - 1:
         return owner.items[position]
     here = lx.let("eq", k, const(position), type=BOOL)
-    return lx.branch(here, lambda: owner.items[position], lambda: _pick(lx, owner, k, position + 1, node), node)
+    return lx.branch(
+        here, lambda: owner.items[position], lambda: _pick(lx, owner, k, position + 1, node), node
+    )
 
 
 def _value(value: Value) -> Atom:
     assert is_scalar(value)
     return value  # pyright: ignore[reportReturnType]
-
-
-__all__ = ["INT64", "ZipValue", "load", "place", "resolve"]

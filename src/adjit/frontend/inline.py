@@ -11,8 +11,7 @@ from adjit.frontend.context import RESULT, RETURN, DeadPath, Env, Frame, Lowerin
 from adjit.frontend.liveness import scope_of
 from adjit.frontend.read_source import FunctionNode, Source, read_source
 from adjit.frontend.values import NONE, Closure, Conflict, TupleValue, Unbound, Value, kind, same_static
-from adjit.ir.core import FALSE, TRUE, Atom, Const, Sym, Undef
-from adjit.ir.types import BOOL, Scalar
+from adjit.ir.core import FALSE, TRUE
 
 MAX_DEPTH = 60
 
@@ -26,6 +25,8 @@ def call_function(
     node: ast.AST,
 ) -> Value:
     """Inline a plain function or a dispatcher's function."""
+    if getattr(dispatcher, "targetoptions", {}).get("forceobj"):
+        lx.refuse(node, f"'{function.__name__}' runs in object mode (forceobj)", "decorate it with njit")
     source = read_source(function)
     depend_on(lx, function, source, dispatcher)
     a = source.node.args
@@ -33,7 +34,9 @@ def call_function(
     frame = open_frame(lx, function, source, dispatcher)
     lx.frames.append(frame)
     try:
-        wrapped = tuple(lx.wrap(d, p, source.node) for d, p in zip(defaults, _tail(a, len(defaults)), strict=True))
+        wrapped = tuple(
+            lx.wrap(d, p, source.node) for d, p in zip(defaults, _tail(a, len(defaults)), strict=True)
+        )
         keyword = {k: lx.wrap(v, k, source.node) for k, v in (function.__kwdefaults__ or {}).items()}
     finally:
         lx.frames.remove(frame)
@@ -71,7 +74,9 @@ def open_frame(lx: Lowering, function: FunctionType, source: Source, dispatcher:
     )
 
 
-def call_closure(lx: Lowering, closure: Closure, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def call_closure(
+    lx: Lowering, closure: Closure, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST
+) -> Value:
     """Inline a nested function: names that it does not bind are its defining frame's current ones."""
     fn, outer = closure.node, closure.frame
     name = fn.name if isinstance(fn, ast.FunctionDef) else "<lambda>"
@@ -122,7 +127,9 @@ def _returned(lx: Lowering, frame: Frame, fn: ast.FunctionDef) -> Value:
         value = NONE
     if isinstance(value, Conflict):
         a, b = value.kinds
-        lx.refuse(fn, f"'{frame.name}' returns {a} on one path and {b} on another", "return one kind of value")
+        lx.refuse(
+            fn, f"'{frame.name}' returns {a} on one path and {b} on another", "return one kind of value"
+        )
     if flag != TRUE and not same_static(value, NONE):
         lx.refuse(
             fn,
@@ -189,6 +196,3 @@ def options_of(dispatcher: object | None) -> dict[str, object]:
     if not isinstance(given, dict):
         return {}
     return {k: given[k] for k in ("error_model", "fastmath", "parallel", "boundscheck") if k in given}
-
-
-__all__ = ["BOOL", "Atom", "Const", "Scalar", "Sym", "Undef", "call_closure", "call_function"]

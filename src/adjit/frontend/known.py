@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import math
 from collections.abc import Callable
 
 import numba
 import numpy as np
 
-from adjit import rules
 from adjit.frontend import arrays, calls, expressions, indexing, loops, statements
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
@@ -30,7 +30,7 @@ from adjit.frontend.values import (
     kind,
 )
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Loop, Sym, Undef, const
-from adjit.ir.types import BOOL, INT64, UNKNOWN, Array, Scalar
+from adjit.ir.types import BOOL, UNKNOWN, Array, Scalar
 
 Handler = Callable[[Lowering, list[Value], dict[str, Value], ast.AST], Value]
 
@@ -64,7 +64,7 @@ def _reduce_call(lx: Lowering, node: ast.Call) -> Value:
     if node.keywords or not node.args or any(isinstance(a, ast.Starred) for a in node.args):
         lx.refuse(node, f"'{name}' with these arguments is not supported", "write the loop")
     generator = node.args[0]
-    if isinstance(generator, ast.GeneratorExp | ast.ListComp) and name == "sum":
+    if isinstance(generator, ast.ListComp) and name == "sum":
         start = expressions.evaluate(lx, node.args[1]) if len(node.args) > 1 else ZERO
         return _sum_generator(lx, generator, expressions.number(lx, start, node))
     args = [expressions.evaluate(lx, a) for a in node.args]
@@ -95,7 +95,9 @@ def _sum(lx: Lowering, args: list[Value], node: ast.AST) -> Value:
     lx.refuse(node, f"'sum' of {kind(source)} is not supported", "write the loop")
 
 
-def accumulate(lx: Lowering, bounds: loops.Bounds, start: Atom, item: Callable[[Atom], Value], node: ast.AST) -> Value:
+def accumulate(
+    lx: Lowering, bounds: loops.Bounds, start: Atom, item: Callable[[Atom], Value], node: ast.AST
+) -> Value:
     """`start + item(lo) + ...` by a loop."""
     index, total = Sym("k", UNKNOWN), Sym("total", UNKNOWN)
     with lx.builder.collect() as block:
@@ -103,7 +105,9 @@ def accumulate(lx: Lowering, bounds: loops.Bounds, start: Atom, item: Callable[[
     result = Sym("total", UNKNOWN)
     following = (expressions.number(lx, value, node),)
     span = lx.span(node)
-    lx.builder.append(Loop(index, *bounds, (total,), (start,), tuple(block), following, (result,), None, span))
+    lx.builder.append(
+        Loop(index, *bounds, (total,), (start,), tuple(block), following, (result,), None, span)
+    )
     return result
 
 
@@ -134,7 +138,9 @@ def _sum_generator(lx: Lowering, node: ast.GeneratorExp | ast.ListComp, start: A
 def _array_call(lx: Lowering, node: ast.Call) -> Value:
     """np.array: lists in its argument are read as tuples."""
     if not node.args or len(node.args) > 2 or any(k.arg != "dtype" for k in node.keywords):
-        lx.refuse(node, "'np.array' with these arguments is not supported", "allocate with np.empty and fill it")
+        lx.refuse(
+            node, "'np.array' with these arguments is not supported", "allocate with np.empty and fill it"
+        )
     value = _nested(lx, node.args[0])
     dtypes = [*node.args[1:], *(k.value for k in node.keywords)]
     dtype = arrays.dtype_of(lx, expressions.evaluate(lx, dtypes[0]), node) if dtypes else None
@@ -174,7 +180,9 @@ def bound(lx: Lowering, name: str, names: tuple[str, ...], required: int) -> Cal
 
 def _creation(name: str) -> Handler:
     first = ("a",) if name.endswith("_like") else ("shape",)
-    names = (*first, "fill_value", "dtype", "order") if name.startswith("full") else (*first, "dtype", "order")
+    names = (
+        (*first, "fill_value", "dtype", "order") if name.startswith("full") else (*first, "dtype", "order")
+    )
     required = 2 if name.startswith("full") else 1
 
     def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -457,6 +465,7 @@ _HANDLERS: dict[object, Handler] = {
     divmod: _divmod,
     isinstance: _isinstance,
     print: _print,
+    functools.partial: _partial,
     np.copy: _copy,
     np.eye: _eye,
     np.identity: _eye,
@@ -472,12 +481,6 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-import functools  # noqa: E402
-
-_HANDLERS[functools.partial] = _partial
-
 _TABLE: dict[int, list[tuple[object, Handler]]] = {}
 for _obj, _handler in _HANDLERS.items():
     _TABLE.setdefault(id(_obj), []).append((_obj, _handler))
-
-__all__ = ["INT64", "find", "rules", "syntax"]

@@ -37,7 +37,9 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     for node in nodes:
         yield node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from own_nodes([*node.decorator_list, *node.args.defaults, *_present(node.args.kw_defaults)])
+            yield from own_nodes(
+                [*node.decorator_list, *node.args.defaults, *_present(node.args.kw_defaults)]
+            )
         elif isinstance(node, ast.Lambda):
             yield from own_nodes([*node.args.defaults, *_present(node.args.kw_defaults)])
         elif not isinstance(node, _SCOPES):

@@ -34,8 +34,8 @@ from adjit.frontend.values import (
     kind,
     rebuild,
 )
-from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Loop, Stmt, Sym, Undef, const
-from adjit.ir.types import BOOL, INT64, UNKNOWN, Array
+from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Loop, Sym, Undef, const
+from adjit.ir.types import BOOL, INT64, UNKNOWN, Array, Type
 
 STOP = "$stop"
 Bounds = tuple[Atom, Atom, Atom]
@@ -88,7 +88,7 @@ class _Plan:
         env, _ = self.start()
         env.names.update(dict.fromkeys(names, FIRST_TURN))
         try:
-            end = self.lx.attempt(env, lambda: turn() and None).env
+            end = self.lx.attempt(env, lambda: _ignore(turn)).env
         except UnsupportedError:
             return False
         for name in names:
@@ -100,7 +100,8 @@ class _Plan:
         template = otherwise if isinstance(old, Unbound) else old
         params = [Sym(hint_of(name), _param_type(name, a)) for a in atoms(template)]
         value = rebuild(template, iter(params))
-        inits = [Undef(p.type) for p in params] if isinstance(old, Unbound) else list(atoms(old))
+        absent: list[Atom] = [Undef(p.type) for p in params]
+        inits = absent if isinstance(old, Unbound) else list(atoms(old))
         return _Carried(name, value, params, inits, value)
 
     def nexts(self, slot: _Carried, end: Env) -> list[Atom] | None:
@@ -118,7 +119,8 @@ class _Plan:
         if found is None:
             self.lx.refuse(
                 self.node,
-                f"'{slot.name}' is {kind(slot.template)} at the start of a turn of this loop and {kind(value)} at its end",
+                f"'{slot.name}' is {kind(slot.template)} at the start of a turn of this loop "
+                f"and {kind(value)} at its end",
                 "use two names",
             )
         return found
@@ -133,7 +135,11 @@ class _Plan:
             return None, value
         template = value
         if isinstance(old, Unbound):
-            return (self.slot(name, UNBOUND, template), value) if any(True for _ in atoms(value)) else (None, value)
+            return (
+                (self.slot(name, UNBOUND, template), value)
+                if any(True for _ in atoms(value))
+                else (None, value)
+            )
         if name == RETURN and not isinstance(value, Sym | Const | Undef):
             raise AssertionError
         found = fits(old, template)
@@ -151,7 +157,11 @@ def liveness_of(lx: Lowering, node: ast.For | ast.While) -> liveness.Facts:
     return lx.frame.scope.loops[node]
 
 
-def _param_type(name: str, a: Atom) -> Array | object:
+def _ignore(turn: Callable[[], object]) -> None:
+    turn()
+
+
+def _param_type(name: str, a: Atom) -> Type:
     return BOOL if name in (RETURN, BREAK, STOP) else carried_type(a.type)
 
 
@@ -218,7 +228,9 @@ def _finish(
     inits = tuple(Undef(p.type) if isinstance(a, Undef) else a for a, p in zip(inits, params, strict=True))
     block = tuple(branch.block)
     span = lx.span(plan.node)
-    lx.builder.append(Loop(index, lo, hi, step, params, inits, block, tuple(nexts), tuple(results), stop, span))
+    lx.builder.append(
+        Loop(index, lo, hi, step, params, inits, block, tuple(nexts), tuple(results), stop, span)
+    )
     lx.frame.env = after
 
 
@@ -386,7 +398,9 @@ def static_items(lx: Lowering, source: Value, node: ast.AST) -> list[Value] | No
             if len(known) == len(columns):
                 return [TupleValue(row) for row in zip(*known, strict=False)]
             if known:
-                lx.refuse(node, "'zip' of a tuple with something of unknown length", "index the tuple in a loop")
+                lx.refuse(
+                    node, "'zip' of a tuple with something of unknown length", "index the tuple in a loop"
+                )
             return None
         case _:
             return None
@@ -399,7 +413,10 @@ def access(lx: Lowering, source: Value, node: ast.AST) -> tuple[Bounds, Callable
     if isinstance(source, ReversedValue) and isinstance(source.item, RangeValue):
         inner = source.item
         if inner.step == ONE:
-            down = expressions.integer(lx, "sub", inner.hi, ONE), expressions.integer(lx, "sub", inner.lo, ONE)
+            down = (
+                expressions.integer(lx, "sub", inner.hi, ONE),
+                expressions.integer(lx, "sub", inner.lo, ONE),
+            )
             return (*down, const(-1)), lambda index: index
     if isinstance(source, ReversedValue):
         length = count(lx, source.item, node)
@@ -425,7 +442,9 @@ def count(lx: Lowering, source: Value, node: ast.AST) -> Atom:
         case Sym() if isinstance(source.type, Array) and source.type.ndim > 0:
             return indexing.extent(lx, source, 0)
         case _:
-            lx.refuse(node, f"a loop over {kind(source)} is not supported", "loop over a range, an array or a tuple")
+            lx.refuse(
+                node, f"a loop over {kind(source)} is not supported", "loop over a range, an array or a tuple"
+            )
 
 
 def _range_count(lx: Lowering, source: RangeValue) -> Atom:
@@ -457,6 +476,3 @@ def item(lx: Lowering, source: Value, k: Atom, node: ast.AST) -> Value:
                 return indexing.load(lx, source, k, node)
         case _:
             lx.refuse(node, f"a loop over {kind(source)} is not supported")
-
-
-__all__ = ["Stmt", "access", "count", "item", "run_for", "run_while", "static_items"]

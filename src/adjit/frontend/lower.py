@@ -6,7 +6,7 @@ import ast
 import functools
 from dataclasses import dataclass, field
 
-from adjit.errors import AdjitError, UnsupportedError
+from adjit.errors import UnsupportedError
 from adjit.frontend import calls, inline
 from adjit.frontend.clean import clean
 from adjit.frontend.context import DeadPath, Env, Frame, Lowering
@@ -14,7 +14,7 @@ from adjit.frontend.fence import refuse, span_of
 from adjit.frontend.liveness import Scope
 from adjit.frontend.read_source import read_source, unwrap
 from adjit.frontend.values import NONE, Static, TupleValue, Value, atoms, kind, spec_of
-from adjit.ir.core import Function, If, Loop, NOWHERE, Store, Sym, View
+from adjit.ir.core import Function, If, Loop, Store, Sym, View
 from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
 from adjit.ir.visit import walk
 from adjit.rules.custom import CustomFunction
@@ -47,7 +47,9 @@ def lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
     try:
         return _lower(f, specs)
     except RecursionError as error:
-        raise UnsupportedError("the program is nested too deeply", "split it into functions and loops") from error
+        raise UnsupportedError(
+            "the program is nested too deeply", "split it into functions and loops"
+        ) from error
 
 
 def _lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
@@ -77,7 +79,11 @@ def _lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
         value = NONE
     out = spec_of(value)
     if out is None:
-        refuse(f"'{function.__name__}' returns {kind(value)}", lx.builder.span, "return numbers, arrays or tuples")
+        refuse(
+            f"'{function.__name__}' returns {kind(value)}",
+            lx.builder.span,
+            "return numbers, arrays or tuples",
+        )
     _refuse_lists(lx, value, source.file, source.node)
     arrays = [entry[0] for entry in lx.captured.values()]
     hidden = [entry[1] for entry in lx.captured.values()]
@@ -153,7 +159,9 @@ def _argument(lx: Lowering, spec: Spec, name: str, params: list[Sym], node: ast.
         case TupleSpec():
             fields = getattr(spec.cls, "_fields", None) or [str(k) for k in range(len(spec.items))]
             parts = zip(spec.items, fields, strict=True)
-            return TupleValue(tuple(_argument(lx, s, f"{name}_{k}", params, node) for s, k in parts), spec.cls)
+            return TupleValue(
+                tuple(_argument(lx, s, f"{name}_{k}", params, node) for s, k in parts), spec.cls
+            )
 
 
 def _refuse_lists(lx: Lowering, value: Value, file: str, node: ast.AST) -> None:
@@ -186,6 +194,3 @@ def _refuse_written_captures(function: Function, hidden: frozenset[Sym]) -> None
     for stmt in walk(function.body):
         if isinstance(stmt, Store) and stmt.array in tainted:
             refuse("a captured array is written", stmt.span, "pass it as an argument")
-
-
-__all__ = ["NOWHERE", "AdjitError", "Lowered", "lower"]

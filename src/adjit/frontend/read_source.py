@@ -157,9 +157,15 @@ def unwrap(f: object) -> tuple[FunctionType, object | None]:
     if isinstance(f, FunctionType):
         return f, None
     if inspect.isbuiltin(f):
-        raise UnsupportedError(f"'{f.__name__}' is compiled code without Python source", "wrap it in a function")
+        raise UnsupportedError(
+            f"'{f.__name__}' is compiled code without Python source", "wrap it in a function"
+        )
     if inspect.ismethod(f):
-        raise UnsupportedError("a bound method cannot be differentiated", "pass the object's fields as arguments")
+        raise UnsupportedError(
+            "a bound method cannot be differentiated", "pass the object's fields as arguments"
+        )
     if inspect.isclass(f):
         raise UnsupportedError(f"the class '{f.__name__}' cannot be differentiated", "pass a function")
-    raise UnsupportedError(f"an object of type {type(f).__name__} is not a function that can be read", "pass a function")
+    raise UnsupportedError(
+        f"an object of type {type(f).__name__} is not a function that can be read", "pass a function"
+    )

@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from adjit.frontend import arrays, expressions, indexing, loops
+from adjit.frontend import expressions, indexing, loops
 from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, DeadPath, Lowering
 from adjit.frontend.fence import STATEMENTS, WRITE_THE_LOOP
 from adjit.frontend.values import NONE, Closure, Static, TupleValue, Value, is_array, is_scalar, kind
@@ -96,7 +96,9 @@ def _statement(lx: Lowering, stmt: ast.stmt) -> None:
         case ast.With():
             _with(lx, stmt)
         case _:
-            reason, remedy = STATEMENTS.get(type(stmt), (f"a '{type(stmt).__name__}' statement is not supported", ""))
+            reason, remedy = STATEMENTS.get(
+                type(stmt), (f"a '{type(stmt).__name__}' statement is not supported", "")
+            )
             lx.refuse(stmt, reason, remedy)
 
 
@@ -223,7 +225,9 @@ def _delete(lx: Lowering, stmt: ast.Delete) -> None:
 def _with(lx: Lowering, stmt: ast.With) -> None:
     text = ast.unparse(stmt.items[0].context_expr)
     if "objmode" in text:
-        lx.refuse(stmt, "object mode ('numba.objmode') cannot be differentiated", "move it out of the function")
+        lx.refuse(
+            stmt, "object mode ('numba.objmode') cannot be differentiated", "move it out of the function"
+        )
     lx.refuse(stmt, f"'with {text}' cannot be differentiated", "move it out of the function")
 
 
@@ -240,8 +244,14 @@ def _raise(lx: Lowering, stmt: ast.Raise) -> None:
 def _exception(lx: Lowering, node: ast.expr) -> str:
     value = expressions.evaluate(lx, node)
     cls = value.value if isinstance(value, Static) else None
-    if not isinstance(cls, type) or not issubclass(cls, BaseException) or getattr(builtins, cls.__name__, None) is not cls:
-        lx.refuse(node, "only builtin exceptions can be raised", "raise ValueError or another builtin exception")
+    if (
+        not isinstance(cls, type)
+        or not issubclass(cls, BaseException)
+        or getattr(builtins, cls.__name__, None) is not cls
+    ):
+        lx.refuse(
+            node, "only builtin exceptions can be raised", "raise ValueError or another builtin exception"
+        )
     return cls.__name__
 
 
@@ -274,6 +284,3 @@ def _assert(lx: Lowering, stmt: ast.Assert) -> None:
         lx.builder.append(node)
         raise DeadPath
     lx.builder.append(If(lx.negate(test, "fails"), (node,), (), span=lx.span(stmt)))
-
-
-__all__ = ["arrays", "bind", "closure", "run", "store"]

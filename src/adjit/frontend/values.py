@@ -145,10 +145,12 @@ def is_atom(value: Value) -> bool:
 
 
 def is_scalar(value: Value) -> bool:
+    """A number."""
     return isinstance(value, Sym | Const | Undef) and isinstance(value.type, Scalar)
 
 
 def is_array(value: Value) -> bool:
+    """An array."""
     return isinstance(value, Sym | Undef) and isinstance(value.type, Array)
 
 
@@ -201,9 +203,7 @@ def same_static(a: Value, b: Value) -> bool:
         case Static(), Static():
             try:
                 same_type = type(a.value) is type(b.value)
-                return a.value is b.value or (
-                    same_type and isinstance(a.value, str) and a.value == b.value
-                )
+                return a.value is b.value or (same_type and isinstance(a.value, str) and a.value == b.value)
             except Exception:
                 return False
         case TupleValue(), TupleValue():
@@ -294,6 +294,7 @@ def fits(value: Value, template: Value) -> list[Atom] | None:
 
 
 def has_atoms(value: Value) -> bool:
+    """Whether there is a number or an array in it."""
     return next(atoms(value), None) is not None
 
 

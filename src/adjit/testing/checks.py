@@ -1,5 +1,4 @@
-"""Everything that must hold for a differentiated program, whatever it computes. Used by `adjit fuzz` and by
-tests.
+"""Everything that must hold for a differentiated program, whatever it computes.
 
 For arguments a, value v(a), final arrays a'(a) and random weights w, all in one scalar L = v + sum(w * a'):
 `autodiff(Reverse)` seeded with w leaves dL/da in the shadows (this also covers "read-only arrays

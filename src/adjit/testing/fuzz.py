@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,7 +66,7 @@ def verdict(program: Program, compiled: bool, seconds: int = 20) -> tuple[str, s
 
 
 @contextmanager
-def _alarm(seconds: int) -> Iterator[None]:
+def _alarm(seconds: int) -> Generator[None]:
     """A TimeoutError after `seconds`, where the platform has alarms."""
     if not hasattr(signal, "SIGALRM"):
         yield

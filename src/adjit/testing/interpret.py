@@ -114,7 +114,11 @@ class _Machine:
             case Sym():
                 return self.env[a]
             case Const():
-                return a.value if a.type.name in ("int64", "float64", "bool", "complex128") else _cast(a.value, a.type)
+                return (
+                    a.value
+                    if a.type.name in ("int64", "float64", "bool", "complex128")
+                    else _cast(a.value, a.type)
+                )
             case Undef():
                 return _UNDEFINED
 
@@ -232,6 +236,10 @@ def _function(name: str) -> Callable[..., Any]:
     if not module and attribute in builtins_:
         return builtins_[attribute]
     owner = {"math": math, "numpy": np, "operator": operator}.get(module)
-    found = getattr(owner, attribute, None) if owner else getattr(np, attribute, None) or getattr(math, attribute, None)
+    found = (
+        getattr(owner, attribute, None)
+        if owner
+        else getattr(np, attribute, None) or getattr(math, attribute, None)
+    )
     assert found is not None, f"the interpreter does not know {name!r}"
     return found

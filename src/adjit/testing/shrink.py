@@ -1,7 +1,4 @@
-"""Crude shrinking of a failing program.
-
-Drop statements, unwrap blocks, replace expressions by their parts.
-"""
+"""Crude shrinking of a failing program: drop statements, unwrap blocks, keep a part of an expression."""
 
 from __future__ import annotations
 

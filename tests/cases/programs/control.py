@@ -1,7 +1,4 @@
-"""Loops of every shape, exits of every kind, branches, integers that steer (cases A 7, 10, 12.
-
-14, 16, 20; E 41).
-"""
+"""Loops of every shape, exits of every kind, branches, integers that steer (A 7, 10, 12, 14, 16, 20; E 41)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Scalars and arrays that are overwritten while a loop needs what they held (cases A 1-6, 8, 9.
-
-11, 13, 16, 23).
-"""
+"""Scalars and arrays overwritten while a loop needs what they held (cases A 1-6, 8, 9, 11, 13, 16, 23)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Random expressions: floats that stay O(1), integers, indices that stay in bounds.
-
-Conditions clear of kinks.
-"""
+"""Random expressions: floats that stay O(1), integers, indices in bounds, conditions clear of kinks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Where a run of a program stands.
-
-Which way each float comparison went, how close it was, how long the run is.
-"""
+"""What a run of a program went through: which way each float comparison went, how close, how many turns."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Random statements: stores, loops, branches, views, buffers swapped by name, scratch arrays.
-
-Callees, exits.
-"""
+"""Random statements: stores, loops, branches, views, buffers swapped by name, scratch, callees, exits."""
 
 from __future__ import annotations
 
