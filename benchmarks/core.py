@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress
@@ -26,7 +27,7 @@ import adjit as aj
 import enzyme as real_enzyme
 import hand
 import measure
-from programs import PROGRAMS, Program
+from programs import PROGRAMS, Program, sum_of_squares
 
 ROUNDS = 7
 MB = 1e6

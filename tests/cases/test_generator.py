@@ -97,6 +97,10 @@ FEATURES = {
     "int of a float": r"int\(2\.0",
     "min or max": r"(min|max)\(",
     "ternary": r"\(.* if .* else ",
+    "tuple of arrays": r"\n +t\d+ = \(",
+    "elements": r"for z\d+ in ",
+    "zip": r"in zip\(",
+    "callee returns a view": r"\n +return [\w]+\[.*:.*\]\n\n\n",
     "copy": r"\.copy\(\)",
     "in-place update": r"\] (\+|\*|-|/)= ",
 }

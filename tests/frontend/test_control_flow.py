@@ -16,6 +16,7 @@ from adjit.ir.structure import Leaf
 from adjit.ir.types import INT64, Array
 from adjit.ir.verify import verify
 from adjit.testing.interpret import interpret
+
 from .control_programs import Writer
 
 

@@ -19,6 +19,7 @@ from adjit.ir.core import (
     Block,
     Const,
     Custom,
+    Derive,
     Ensure,
     Function,
     If,
@@ -182,6 +183,19 @@ class Retyper:
                 args = self._atoms(stmt.args, span)
                 body, values, _ = self._branch(stmt.body, stmt.values, results, None, span)
                 return replace(stmt, args=args, body=body, values=values, results=results)
+            case Derive():
+                results = tuple(self._sym(r, span) for r in stmt.results)
+                params = tuple(self._sym(p, span) for p in stmt.params)
+                args = tuple(
+                    self._cast(a, p.type, span) if isinstance(p.type, Scalar) else a
+                    for a, p in zip(self._atoms(stmt.args, span), params, strict=True)
+                )
+                firsts = results[:1] if stmt.with_value else ()
+                whole = firsts or tuple(
+                    Sym("value", self.inference.fact(v).type) for v in stmt.values  # type: ignore[union-attr]
+                )
+                body, values, _ = self._branch(stmt.body, stmt.values, whole, None, span)
+                return replace(stmt, args=args, params=params, body=body, values=values, results=results)
             case _:
                 return stmt
 

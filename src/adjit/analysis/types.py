@@ -20,6 +20,7 @@ from adjit.ir.core import (
     Block,
     Const,
     Custom,
+    Derive,
     Ensure,
     Function,
     If,
@@ -147,6 +148,14 @@ class Inference:
                 self.block(stmt.body)
                 for r, v in zip(stmt.results, stmt.values, strict=True):
                     self._set(r, self.fact(v))
+            case Derive():
+                for p, a in zip(stmt.params, stmt.args, strict=True):
+                    self._set(p, self.fact(a))
+                self.block(stmt.body)
+                flows: list[Atom] = [*stmt.values] if stmt.with_value else []
+                flows += [p for p, on in zip(stmt.params, stmt.active, strict=True) if on]
+                for r, a in zip(stmt.results, flows, strict=True):
+                    self._set(r, self.fact(a))
             case _:
                 pass
 

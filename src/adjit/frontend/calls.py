@@ -13,10 +13,10 @@ from numba.core import types as nb_types
 
 from adjit import rules
 from adjit.errors import MissingRuleError
-from adjit.frontend import arrays, custom, expressions, inline, known
+from adjit.frontend import arrays, custom, derive, expressions, inline, known
 from adjit.frontend.context import Lowering
 from adjit.frontend.fence import WRITE_THE_LOOP
-from adjit.frontend.values import Closure, Method, Partial, Static, TupleValue, Value, is_array, kind
+from adjit.frontend.values import Closure, GradientOf, Method, Partial, Static, TupleValue, Value, is_array, kind
 from adjit.ir.core import Atom, Const, Sym, Undef
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.rules.custom import CustomFunction
@@ -59,6 +59,8 @@ def call(
             return inline.call_closure(lx, function, args, kwargs, node)
         case Partial():
             return call(lx, function.function, [*function.args, *args], {**function.keywords, **kwargs}, node)
+        case GradientOf():
+            return derive.call_gradient(lx, function, args, kwargs, node)
         case Method():
             return _method(lx, function, list(args), kwargs, node)
         case Static():
@@ -82,6 +84,9 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
     given = getattr(obj, "__adjit_custom__", obj)
     if isinstance(given, CustomFunction):
         return custom.call_custom(lx, given, args, kwargs, node)
+    gradient = derive.operator(lx, obj, args, kwargs, node)
+    if gradient is not None:
+        return gradient
     handler = known.find(obj)
     if handler is not None:
         return handler(lx, args, kwargs, node)

@@ -16,6 +16,7 @@ from adjit.ir.core import (
     Block,
     Const,
     Custom,
+    Derive,
     Function,
     If,
     Let,
@@ -29,7 +30,7 @@ from adjit.ir.core import (
     View,
 )
 from adjit.ir.types import BOOL
-from adjit.ir.visit import Rewriter, operands, walk
+from adjit.ir.visit import Rewriter, inner_targets, operands, walk
 
 _TRAPS = frozenset({"div", "floordiv", "mod"})
 
@@ -158,9 +159,9 @@ class _Live:
                         self.feeds[r] = ([a, b], inner)
                     self.index(stmt.then, inner)
                     self.index(stmt.els, inner)
-                case Custom():
+                case Custom() | Derive():
                     self.control[stmt] = ([*stmt.args, *stmt.values, *stmt.results], parents)
-                    for r in stmt.results:
+                    for r in (*stmt.results, *inner_targets(stmt)):
                         self.feeds[r] = ([], inner)
                     self.index(stmt.body, inner)
                 case Let() | Load() | View() | Alloc():
@@ -191,7 +192,7 @@ class _Live:
                 return replace(stmt, params=params, inits=inits, nexts=nexts, results=results, body=body)
             case If():
                 return self.if_(stmt)
-            case Custom():
+            case Custom() | Derive():
                 return replace(stmt, body=self.block(stmt.body)) if stmt in self.kept else None
             case _:
                 return stmt

@@ -10,7 +10,7 @@ from adjit.frontend import expressions, indexing, loops
 from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, DeadPath, Lowering
 from adjit.frontend.fence import STATEMENTS, WRITE_THE_LOOP
 from adjit.frontend.values import NONE, Closure, Static, TupleValue, Value, is_array, is_scalar, kind
-from adjit.ir.core import TRUE, Const, If, Raise, Sym
+from adjit.ir.core import Const, If, name_fresh, Raise, Sym, TRUE
 
 
 def run(lx: Lowering, stmts: Sequence[ast.stmt]) -> None:
@@ -115,6 +115,7 @@ def bind(lx: Lowering, target: ast.expr, value: Value) -> None:
     """Assign a value to a name, an element, or a tuple of those."""
     match target:
         case ast.Name():
+            _name(lx, value, target.id)
             lx.env.names[target.id] = value
         case ast.Tuple() | ast.List():
             _unpack(lx, target, value)
@@ -125,6 +126,13 @@ def bind(lx: Lowering, target: ast.expr, value: Value) -> None:
             lx.refuse(target, f"the attribute '{target.attr}' is assigned", "return the value instead")
         case _:
             lx.refuse(target, "this assignment is not supported")
+
+
+def _name(lx: Lowering, value: Value, name: str) -> None:
+    """What was just computed, and has no name yet, is called as the program calls it."""
+    if isinstance(value, Sym) and lx.builder.just_made(value):
+        if not any(v is value for v in lx.env.names.values()):
+            name_fresh(value, name)
 
 
 def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value) -> None:

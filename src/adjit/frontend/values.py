@@ -50,6 +50,16 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class GradientOf:
+    """`aj.grad(f, wrt)` inside a program: a function that is not called yet."""
+
+    kind: str
+    function: Value
+    wrt: tuple[int, ...]
+    single: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Method:
     """`owner.name`, about to be called."""
 
@@ -122,6 +132,7 @@ Value = (
     | Static
     | Closure
     | Partial
+    | GradientOf
     | Method
     | SliceValue
     | RangeValue
@@ -171,6 +182,8 @@ def kind(value: Value) -> str:
             return f"the function '{name}'"
         case Partial():
             return "a partial function"
+        case GradientOf():
+            return "a gradient function"
         case Method():
             return f"the method '{value.name}'"
         case SliceValue():

@@ -29,6 +29,7 @@ from adjit.ir.core import (
     const,
 )
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
+from adjit.ir.visit import targets
 
 _COMPARISONS = frozenset(
     {"lt", "le", "gt", "ge", "eq", "ne", "not_", "isnan", "isinf", "isfinite", "signbit"}
@@ -49,6 +50,11 @@ class Builder:
 
     def append(self, stmt: Stmt) -> None:
         self._open[-1].append(stmt)
+
+    def just_made(self, a: Atom) -> bool:
+        """Whether the last statement of the open block defines the atom."""
+        block = self._open[-1]
+        return bool(block) and isinstance(a, Sym) and a in targets(block[-1])
 
     def extend(self, block: Block) -> None:
         self._open[-1].extend(block)

@@ -3,7 +3,7 @@
     Function  ::= name (params) body -> results
     Block     ::= Stmt*
     Stmt      ::= Let | Load | Store | View | Alloc | Ensure | RefNew | RefAppend | RefGet
-                | Loop | If | Custom | Raise
+                | Loop | If | Custom | Derive | Raise
     Atom      ::= Sym | Const | Undef
 
 Every `Sym` is defined exactly once (a parameter, a statement's target, a loop's index, params or
@@ -245,6 +245,24 @@ class Custom:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Derive:
+    """A gradient taken inside the program: of `params -> values[0]` (the body) at `args`, in the active params.
+
+    `results` are the values (if `with_value`), then one gradient per active param. The body may read what is
+    around it. It lives from the frontend to typing; `transform.expand` then puts the gradient's own code in its place.
+    """
+
+    args: tuple[Atom, ...]
+    params: tuple[Sym, ...]
+    body: Block
+    values: tuple[Atom, ...]
+    results: tuple[Sym, ...]
+    active: tuple[bool, ...]
+    with_value: bool
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Raise:
     """`raise exception(*args)`; nothing after it runs. `exception` is a builtin's name."""
 
@@ -253,7 +271,9 @@ class Raise:
     span: Span = NOWHERE
 
 
-Stmt = Let | Load | Store | View | Alloc | Ensure | RefNew | RefAppend | RefGet | Loop | If | Custom | Raise
+Stmt = (
+    Let | Load | Store | View | Alloc | Ensure | RefNew | RefAppend | RefGet | Loop | If | Custom | Derive | Raise
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,6 +302,11 @@ def const(value: bool | int | float, type: Scalar | None = None) -> Const:
 def fresh(like: Sym, name: str | None = None) -> Sym:
     """A new symbol of the same type."""
     return Sym(name or like.name, like.type)
+
+
+def name_fresh(s: Sym, name: str) -> None:
+    """Give a symbol that was just made the name that the user's program binds it to (a hint, no more)."""
+    object.__setattr__(s, "name", name)
 
 
 def is_array(atom: Atom) -> bool:

@@ -8,6 +8,7 @@ from adjit.ir.core import (
     Block,
     Const,
     Custom,
+    Derive,
     Ensure,
     Function,
     If,
@@ -115,6 +116,12 @@ class _Printer:
                 self._if(stmt, d)
             case Custom():
                 self.emit(d, f"custom ({self.atoms(stmt.args)}):")
+                self.block(stmt.body, d + 1)
+                self.emit(d + 1, f"yield {self.atoms(stmt.values)}")
+                self._results(stmt.results, d)
+            case Derive():
+                params = ", ".join(self.defined(p) for p in stmt.params)
+                self.emit(d, f"derive ({params}) at ({self.atoms(stmt.args)}):")
                 self.block(stmt.body, d + 1)
                 self.emit(d + 1, f"yield {self.atoms(stmt.values)}")
                 self._results(stmt.results, d)

@@ -11,6 +11,7 @@ from adjit.ir.core import (
     Atom,
     Block,
     Custom,
+    Derive,
     Ensure,
     Function,
     If,
@@ -89,6 +90,13 @@ class _Verifier:
                 self.block(stmt.body, inner)
                 self.reads(stmt.values, inner)
                 assert len(stmt.values) == len(stmt.results)
+            case Derive():
+                inner = set(scope)
+                for s in inner_targets(stmt):
+                    self.define(s, inner)
+                self.block(stmt.body, inner)
+                self.reads(stmt.values, inner)
+                assert len(stmt.params) == len(stmt.args) == len(stmt.active)
             case _:
                 pass
         for s in targets(stmt):

@@ -10,6 +10,7 @@ from adjit.ir.core import (
     Atom,
     Block,
     Custom,
+    Derive,
     Ensure,
     If,
     Let,
@@ -35,7 +36,7 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
             return (stmt.body,)
         case If():
             return (stmt.then, stmt.els)
-        case Custom():
+        case Custom() | Derive():
             return (stmt.body,)
         case _:
             return ()
@@ -54,17 +55,17 @@ def targets(stmt: Stmt) -> tuple[Sym, ...]:
     match stmt:
         case Let() | Load() | View() | Alloc() | Ensure() | RefNew() | RefGet():
             return (stmt.target,)
-        case Loop() | If() | Custom():
+        case Loop() | If() | Custom() | Derive():
             return stmt.results
         case _:
             return ()
 
 
 def inner_targets(stmt: Stmt) -> tuple[Sym, ...]:
-    """Symbols defined at the head of the statement's body (a loop's index and params)."""
+    """Symbols defined at the head of the statement's body (a loop's index and params, a Derive's params)."""
     if isinstance(stmt, Loop):
         return ((stmt.index,) if stmt.index is not None else ()) + stmt.params
-    return ()
+    return stmt.params if isinstance(stmt, Derive) else ()
 
 
 def _slice_atoms(item: Atom | Slice) -> tuple[Atom, ...]:
@@ -98,7 +99,7 @@ def operands(stmt: Stmt) -> tuple[Atom, ...]:
             return (*head, *stmt.inits)
         case If():
             return (stmt.cond,)
-        case Custom():
+        case Custom() | Derive():
             return stmt.args
         case Raise():
             return tuple(a for a in stmt.args if isinstance(a, Sym))
@@ -113,7 +114,7 @@ def yields(stmt: Stmt) -> tuple[Atom, ...]:
             return (*stmt.nexts, *(() if stmt.stop is None else (stmt.stop,)))
         case If():
             return (*stmt.then_values, *stmt.else_values)
-        case Custom():
+        case Custom() | Derive():
             return stmt.values
         case _:
             return ()
@@ -241,6 +242,13 @@ class Rewriter:
                 values = self.atoms(stmt.values)
                 results = tuple(self.define(r) for r in stmt.results)
                 return Custom(args, body, values, results, stmt.rule, stmt.span)
+            case Derive():
+                args = self.atoms(stmt.args)
+                params = tuple(self.define(p) for p in stmt.params)
+                body = self.block(stmt.body)
+                values = self.atoms(stmt.values)
+                results = tuple(self.define(r) for r in stmt.results)
+                return replace(stmt, args=args, params=params, body=body, values=values, results=results)
             case Raise():
                 return replace(stmt, args=tuple(self.sym(a) if isinstance(a, Sym) else a for a in stmt.args))
 

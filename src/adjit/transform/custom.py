@@ -20,7 +20,7 @@ from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Array, Scalar, Type
 from adjit.ir.visit import renamed
 from adjit.rules.custom import CustomCall, CustomFunction
-from adjit.transform.lowered import Primal, lowered
+from adjit.transform.lowered import Primal
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ def retyped(spec: Spec, types: Iterator[Type]) -> Spec:
 
 def rule_primal(f: Callable[..., Any], specs: tuple[Spec, ...], span: Span) -> Primal:
     """A rule's function, typed for these arguments."""
-    primal = lowered(f, specs)
+    from adjit.transform.primal import primal_of  # a rule may itself take gradients
+
+    primal = primal_of(f, specs)
     if primal.captures:
         raise UnsupportedError(
             f"the rule '{primal.function.name}' captures an array",

@@ -9,6 +9,7 @@ from adjit.frontend import fingerprint as source_fingerprint
 from adjit.frontend import lower
 from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
 from adjit.transform.derived import gradient_function, gradient_results, out_of_gradient
+from adjit.transform.expand import expand
 from adjit.transform.lowered import Primal, lowered
 from adjit.transform.pure import pure
 
@@ -17,7 +18,8 @@ def primal_of(f: Any, specs: tuple[Spec, ...]) -> Primal:
     """Lower and type f for arguments of this structure; f may be what `grad` or `value_and_grad` made."""
     if isinstance(f, Gradient):
         return _derived(f, specs)
-    return lowered(f, specs)
+    primal = lowered(f, specs)
+    return replace(primal, function=expand(primal.function))
 
 
 @runtime_checkable

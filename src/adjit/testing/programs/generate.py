@@ -52,7 +52,7 @@ def _callee(
     kinds = tuple(
         dice.pick(["vector", "vector", "float", "int", "matrix", "ints"]) for _ in range(dice.number(1, 3))
     )
-    returns = dice.pick(["float", "float", "pair", "none"])
+    returns = dice.pick(["float", "float", "pair", "none", "view"])
     scope = Scope(callees=list(callees), returns=returns)
     params = []
     for kind in kinds:
@@ -84,7 +84,8 @@ def _arguments(dice: Dice) -> tuple[Argument, ...]:
     for k in range(dice.number(0, 2)):
         out.append(Argument("xy"[k], float(rng.uniform(-1.5, 1.5))))
     for k in range(dice.number(0, 2)):
-        out.append(Argument(["p", "r"][k], rng.integers(-3, 8, dice.number(1, 6)), dice.pick(["C", "A"])))
+        indices = rng.integers(-3, 8, dice.number(1, 6)).astype(dice.pick(["int64", "int64", "int32"]))
+        out.append(Argument("pr"[k], indices, dice.pick(["C", "A"])))
     for k in range(dice.number(0, 2)):
         out.append(Argument("nl"[k], dice.number(0, 6)))
     if dice.chance(0.2):

@@ -23,14 +23,16 @@ WEIGHTS: dict[str, float] = {
     "copy": 1,
     "call": 3,
     "closure": 1.5,
+    "closure_store": 1,
+    "tuple": 1,
     "swap_elements": 1,
     "branch": 5,
     "for": 8,
+    "for_elements": 1.5,
     "while": 3,
     "exit": 3,
 }
-LOOP_ONLY = ("exit",)
-COMPOUND = ("branch", "for", "while")
+COMPOUND = ("branch", "for", "for_elements", "while")
 
 
 class Statements:
@@ -224,6 +226,21 @@ class Statements:
         group.append(name)
         return [line]
 
+    def _tuple(self, scope: Scope, depth: int) -> list[Statement]:
+        if len(scope.vectors) < 2:
+            return []
+        a, b = self.dice.pick(scope.vectors), self.dice.pick(scope.vectors)
+        name = self.names.new("t")
+        made = Line(E(f"{name} = ({a}, {b})"))
+        if self.dice.chance(0.4):
+            c, d = self.names.new("v"), self.names.new("v")
+            scope.vectors += [c, d]
+            return [made, Line(E(f"{c}, {d} = {name}"))]
+        members = [f"{name}[0]", f"{name}[1]"]
+        scope.vectors += members
+        scope.fixed |= set(members)
+        return [made]
+
     # --- functions
 
     def _call(self, scope: Scope, depth: int) -> list[Statement]:
@@ -242,9 +259,28 @@ class Statements:
             name = self.names.new("s")
             scope.floats.append(name)
             return [Line(E(f"{name} = {{0}}", (call,)))]
+        if callee.returns == "view":
+            name = self.names.new("v")
+            scope.vectors.append(name)
+            return [Line(E(f"{name} = {{0}}", (call,)))]
         a, b = self.names.new("s"), self.names.new("s")
         scope.floats += [a, b]
         return [Line(E(f"{a}, {b} = {{0}}", (call,)))]
+
+    def _closure_store(self, scope: Scope, depth: int) -> list[Statement]:
+        """A nested function that stores into an array of the function around it."""
+        if depth > 0 or scope.nested or not scope.vectors:
+            return []
+        array, name = self.dice.pick(scope.vectors), self.names.new("g")
+        inside = Scope(floats=["z"], vectors=[array], nested=True)
+        place = self.write.element(inside) or E(f"{array}[0]")
+        body = (
+            Line(E("{0} = {1}", (place, self.write.number(inside, 1)))),
+            Line(E("return {0}", (self.write.number(inside, 1),))),
+        )
+        scope.fixed.add(array)
+        scope.local_functions.append((name, 1))
+        return [Block(E(f"def {name}(z)"), body)]
 
     def _closure(self, scope: Scope, depth: int) -> list[Statement]:
         if depth > 0 or scope.nested or not scope.floats:
@@ -329,6 +365,28 @@ class Statements:
             scope.ints.append(counter)
         return [Block(E(f"for {counter} in {{0}}", (span,)), body, orelse, loop=True)]
 
+    def _for_elements(self, scope: Scope, depth: int) -> list[Statement]:
+        """A loop over elements, with enumerate or zip."""
+        d = self.dice
+        if not scope.vectors:
+            return []
+        a, b = d.pick(scope.vectors), d.pick(scope.vectors)
+        z, u, i = self.names.new("z"), self.names.new("z"), self.names.new("i")
+        inner = scope.inner()
+        inner.loops += 1
+        inner.floats.append(z)
+        form = d.number(0, 2)
+        if form == 0:
+            header = f"for {z} in {a}"
+        elif form == 1:
+            header = f"for {i}, {z} in enumerate({a})"
+            inner.ints.append(i)
+            inner.over[i] = a
+        else:
+            header = f"for {z}, {u} in zip({a}, {b})"
+            inner.floats.append(u)
+        return [Block(E(header), self.body(inner, depth + 1, d.number(1, 3)), loop=True)]
+
     def _while(self, scope: Scope, depth: int) -> list[Statement]:
         d = self.dice
         counter = self.names.new("n")
@@ -370,6 +428,8 @@ class Statements:
         """A return statement of the function's kind."""
         if scope.returns == "none":
             return Line(E("return"))
+        if scope.returns == "view":
+            return Line(E("return {0}", (self.write.view(scope) or E("np.zeros(2)"),)))
         values = [self.write.number(scope, 2) for _ in range(2 if scope.returns == "pair" else 1)]
         return Line(E("return " + ", ".join(["0.5 * {0}", "1.0 * {1}"][: len(values)]), tuple(values)))
 
