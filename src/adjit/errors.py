@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import linecache
+from typing import TYPE_CHECKING
 
-from adjit.ir.core import Span
+if TYPE_CHECKING:
+    from adjit.ir.core import Span
 
 
 class AdjitError(Exception):
@@ -52,6 +54,7 @@ def _message(reason: str, remedy: str, span: Span | None) -> str:
 
 
 def _caret(text: str, span: Span) -> str:
-    end = span.end_column if span.end_line == span.line and span.end_column > span.column else len(text)
-    pad = "".join("\t" if c == "\t" else " " for c in text[: span.column])
-    return pad + "^" * max(1, end - span.column)
+    start = max(span.column, len(text) - len(text.lstrip()))
+    end = span.end_column if span.end_line == span.line and span.end_column > start else len(text)
+    pad = "".join("\t" if c == "\t" else " " for c in text[:start])
+    return pad + "^" * max(1, end - start)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from adjit.analysis.alias import Alias
+from adjit.analysis.complex_values import refuse_complex
 from adjit.ir.core import Alloc, Atom, Block, Custom, Ensure, Function, If, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import Array
 from adjit.ir.visit import blocks, inner_targets, targets, walk
@@ -31,6 +32,7 @@ class Activity:
         """`inputs`: active parameters. `outputs`: seeded results and arrays (None: everything is useful).
 
         `carries(op, k)` says whether operand k of the operation has a slope.
+        Raises: UnsupportedError where a varied value is complex.
         """
         self._alias, self._carries = alias, carries
         self._stmts = list(_outside_customs(function.body))
@@ -46,6 +48,8 @@ class Activity:
         self._fixpoint(self._forward, self._stmts)
         self._close(self.varied_roots)
         self._fixpoint(self._forward, self._stmts)
+        outputs = None if outputs is None else tuple(outputs)
+        refuse_complex(self._stmts, outputs or (), self._is_varied, function.span)
         if outputs is None:
             self.scalars, self.roots = self.varied, self.varied_roots
             return

@@ -134,7 +134,7 @@ class Affine:
         """Whether two index values of the same turn never name the same place along an axis."""
         base_a, off_a = self.split(a)
         base_b, off_b = self.split(b)
-        return base_a is base_b and off_a != off_b and self.nonnegative(a) and self.nonnegative(b)
+        return base_a == base_b and off_a != off_b and self.nonnegative(a) and self.nonnegative(b)
 
     def same(self, a: Atom, b: Atom) -> bool:
         """Whether two index values of the same turn are surely equal."""
@@ -143,6 +143,6 @@ class Affine:
 
 def apart(affine: Affine, load: Load | Store, store: Store) -> bool:
     """Whether two accesses in the same turn of every common loop never meet."""
-    if load.array is not store.array:
+    if load.array != store.array:
         return False
     return any(affine.apart(a, b) for a, b in zip(load.index, store.index, strict=True))

@@ -17,7 +17,7 @@ def may_overwrite_later(regions: Regions, alias: Alias, affine: Affine, load: Lo
         return False
     where_load, where_store = regions.place[id(load)], regions.place[id(store)]
     shared = common(where_load[0], where_store[0])
-    if load.array is store.array and _defined_outside(regions, load.array, shared.loops):
+    if load.array == store.array and _defined_outside(regions, load.array, shared.loops):
         distance = _distances(regions, affine, load, store, shared.loops)
         if distance is None:
             return False
@@ -48,7 +48,7 @@ def _distances(
     for a, b in zip(load.index, store.index, strict=True):
         base_a, off_a = affine.split(a)
         base_b, off_b = affine.split(b)
-        if base_a is not base_b or not (affine.nonnegative(a) and affine.nonnegative(b)):
+        if base_a != base_b or not (affine.nonnegative(a) and affine.nonnegative(b)):
             continue
         d = off_a - off_b
         if base_a is None or _invariant(regions, base_a, loops):

@@ -20,6 +20,7 @@ from adjit.ir.types import INT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _PYTHON_NUMBERS = frozenset({"int", "float", "bool", "builtins.int", "builtins.float", "builtins.bool"})
+_CONVERSIONS = frozenset({"int", "float", "complex"})
 _PYTHON_INTS = frozenset({"math.floor", "math.ceil", "math.trunc", "round", "builtins.round"})
 _ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
 
@@ -89,6 +90,13 @@ def _special(let: Let, facts: tuple[Fact, ...]) -> Scalar | None:
 _SPECIAL = frozenset({"cast", "dim", "stop_gradient", "select"})
 
 
+def spelled_as(let: Let, arguments: tuple[Type, ...], result: Scalar) -> str | None:
+    """The spelling of a conversion, None where Numba's function of that name gives another type."""
+    if let.op != "cast" or let.fn not in _CONVERSIONS or _ask(let, arguments) == result:
+        return let.fn
+    return None
+
+
 def _first_float(arguments: tuple[Type, ...]) -> Scalar | None:
     """The type of operations without a spelling of their own (`fdiv`, `szmul`, `digamma`): their float operand's."""
     return next((t for t in arguments if isinstance(t, Scalar) and t.differentiable), None)
@@ -98,7 +106,10 @@ def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | N
     """How the operation is typed, or None where Numba has no such operation."""
     if numpy_rules and let.op not in ("cast", "dim", "stop_gradient"):
         return _type_weakly(let, facts)
-    raw = _special(let, facts) if let.op in _SPECIAL else _ask(let, tuple(f.type for f in facts))
+    if let.op in _SPECIAL and (numpy_rules or let.fn not in _CONVERSIONS):
+        raw = _special(let, facts)
+    else:
+        raw = _ask(let, tuple(f.type for f in facts))  # in Numba float(x) of a float32 is that float32
     if raw is None or raw == UNKNOWN:
         return None
     weak = numpy_rules and (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adjit.analysis import numba_types
 from adjit.analysis.numba_types import to_numba
-from adjit.analysis.promotion import Fact, spelling_of, type_let
+from adjit.analysis.promotion import Fact, spelled_as, spelling_of, type_let
 from adjit.errors import UnsupportedError
 from adjit.ir.core import (
     Alloc,
@@ -209,10 +209,11 @@ class Retyper:
             a if c is None else self._cast(a, c, let.span) for a, c in zip(args, typing.casts, strict=True)
         )
         target = self._sym(let.target, let.span)
+        fn = spelled_as(let, tuple(a.type for a in cast), typing.raw)
         if typing.raw == target.type:
-            return replace(let, target=target, args=cast)
+            return replace(let, target=target, args=cast, fn=fn)
         wide = Sym(target.name, typing.raw)
-        self._out.append(replace(let, target=wide, args=cast))
+        self._out.append(replace(let, target=wide, args=cast, fn=fn))
         return Let(target, "cast", (wide,), None, let.span)
 
     def _item(self, item: Atom | Slice, span: Span) -> Atom | Slice:

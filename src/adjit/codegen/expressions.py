@@ -66,6 +66,8 @@ def zero(type: Type) -> str:
         case RefList():
             return f"List.empty_list({array_name(type.element)})"
         case Array():
+            if type.ndim == 0:
+                return f"np.empty((), {dtype_name(type.dtype)})"
             shape = "0" if type.ndim == 1 else f"({', '.join(['0'] * type.ndim)})"
             made = f"np.empty({shape}, {dtype_name(type.dtype)})"
             if type.layout == "F" and type.ndim > 1:
@@ -162,7 +164,9 @@ class Expressions:
         return "bool" if target.is_bool else target.name
 
     def subscript(self, items: tuple[Atom | Slice, ...]) -> str:
-        """The inside of the brackets."""
+        """The inside of the brackets; `()` for the element of a 0-d array."""
+        if not items:
+            return "()"
         return ", ".join(self._item(i) for i in items)
 
     def _item(self, item: Atom | Slice) -> str:

@@ -220,10 +220,6 @@ def convert(lx: Lowering, x: Atom, dtype: Scalar, fn: str | None, node: ast.AST)
             return Const(float(x.value), FLOAT64)
         if fn == "int" and x.type in (INT64, BOOL) and isinstance(x.value, int):
             return Const(int(x.value), INT64)
-    if fn == "float" and isinstance(x.type, Scalar) and x.type.is_float:
-        dtype = x.type  # as Numba: float() of a float32 is that float32
-    if fn == "int" and isinstance(x.type, Scalar) and x.type.is_int:
-        dtype = x.type
     with lx.at(node):
         return lx.let("cast", x, type=dtype, fn=fn)
 

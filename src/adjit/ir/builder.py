@@ -221,6 +221,10 @@ def _simplified(op: str, a: tuple[Atom, ...]) -> Atom | None:
             return a[0]
         case "szmul" if _is(a[1], 1):
             return a[0]
+        case "szmul" if _is(a[0], 1):
+            return a[1]
+        case "neg" if isinstance(a[0], Const) and type(a[0].value) is float:
+            return Const(-a[0].value, a[0].type)
         case _:
             return None
 

@@ -44,9 +44,12 @@ class Subject:
         layouts: Sequence[str] = (),
         reference: Callable[..., Any] | None = None,
         line: Callable[[Sequence[Any]], float] | None = None,
+        dtype: str = "float64",
     ):
         self.function = function
-        self.values = tuple(values)
+        self.dtype = dtype
+        # Rounded to dtype, held as float64: differences are always taken in float64.
+        self.values = tuple(v.astype(dtype).astype(np.float64) if is_float_array(v) else v for v in values)
         self.layouts = tuple(layouts) or ("C",) * len(self.values)
         self.reference = reference or function
         self.line = line or (lambda args: float(getattr(function, "py_func", function)(*args)))
@@ -55,7 +58,11 @@ class Subject:
 
     def place(self) -> Placement:
         """Fresh arguments."""
-        return Placement(self.values, self.layouts)
+        return Placement(self.values, self.layouts, self.dtype)
+
+    def tolerance(self, double: float) -> float:
+        """`double`, or what single precision can be held to."""
+        return double if self.dtype == "float64" else 2e-3
 
     def plain(self) -> tuple[Any, list[Any]]:
         """Value and final arguments of the plain run."""
@@ -65,8 +72,10 @@ class Subject:
         return value, placement.snapshot()
 
 
-def check(program: Program, compiled: bool = False) -> None:
+def check(program: Program, compiled: bool = False, dtype: str = "float64") -> None:
     """Check a random program; `compiled` selects Numba (else ADJIT_UNCOMPILED=1 must be in the environment).
+
+    With float32, which needs `compiled`, the program is a dispatcher: Numba's types are the reference.
 
     Raises:
         CheckFailure: with a report.
@@ -77,23 +86,25 @@ def check(program: Program, compiled: bool = False) -> None:
     probed = validate(program)
     with tempfile.TemporaryDirectory(prefix="adjit-fuzz-") as folder:
         # Half of the programs are dispatchers, half plain functions with plain callees.
-        function = load(program, Path(folder), decorated=program.seed % 2 == 0)
+        function = load(program, Path(folder), decorated=program.seed % 2 == 0 or dtype != "float64")
         reference = load(program, Path(folder), decorated=True) if compiled else None
         if not compiled:
             reference = getattr(function, "py_func", None) and load(program, Path(folder), decorated=False)
         values = [argument.value for argument in program.arguments]
         layouts = [argument.layout for argument in program.arguments]
-        check_subject(Subject(function, values, layouts, reference, probed), program.seed)
+        check_subject(Subject(function, values, layouts, reference, probed, dtype), program.seed)
 
 
 def check_function(function: Callable[..., Any], args: Sequence[Any], layouts: Sequence[str] = ()) -> None:
-    """Check any function on these arguments (the form that a saved failure is run in)."""
+    """Check any function on these arguments (the form that a saved failure is run in).
+
+    The reference is plain Python in uncompiled mode, else the dispatcher itself, or Numba's compile of the function.
+    """
     python = getattr(function, "py_func", function)
-    uncompiled = os.environ.get("ADJIT_UNCOMPILED") == "1"
-    reference = python if uncompiled or python is not function else njit(python)
-    check_subject(
-        Subject(function, args, layouts, reference if uncompiled or python is function else function), None
-    )
+    compiled = njit(python) if python is function else function
+    reference = python if os.environ.get("ADJIT_UNCOMPILED") == "1" else compiled
+    dtype = next((v.dtype.name for v in args if is_float_array(v)), "float64")
+    check_subject(Subject(function, args, layouts, reference, dtype=dtype), None)
 
 
 def load(program: Program, folder: Path, decorated: bool) -> Callable[..., Any]:
@@ -110,8 +121,8 @@ def check_subject(subject: Subject, seed: int | None) -> None:
     if not subject.wrt:
         raise Rejected("nothing to differentiate")
     rng = np.random.default_rng(seed or 0)
-    weights = {k: rng.uniform(-1, 1, subject.values[k].shape) for k in subject.arrays}
-    tangents = {k: rng.uniform(-1, 1, np.shape(subject.values[k])) for k in subject.wrt}
+    weights = {k: _rounded(rng.uniform(-1, 1, subject.values[k].shape), subject) for k in subject.arrays}
+    tangents = {k: _rounded(rng.uniform(-1, 1, np.shape(subject.values[k])), subject) for k in subject.wrt}
     reverse = _reverse(subject, weights)
     forward, terms = _forward(subject, tangents, weights)
     along = [np.sum(reverse[k] * tangents[k]) for k in subject.wrt]
@@ -120,10 +131,10 @@ def check_subject(subject: Subject, seed: int | None) -> None:
     estimate, error = _difference(subject, tangents, weights)
     if error < SMOOTH * (1 + scale):
         report += f", differences {estimate!r} +- {error:.1e}"
-        near = 1e-6 * (1 + scale) + 20 * error
+        near = subject.tolerance(1e-6) * (1 + scale) + 20 * error
         _require(abs(sum(along) - estimate) <= near, "reverse", report + _detail(subject, weights, reverse))
         _require(abs(forward - estimate) <= near, "forward", report)
-    _require(abs(sum(along) - forward) <= 1e-10 * (1e-3 + scale), "dot", report)
+    _require(abs(sum(along) - forward) <= subject.tolerance(1e-10) * (1e-3 + scale), "dot", report)
     zero = _reverse(subject, {k: np.zeros(subject.values[k].shape) for k in subject.arrays})
     # Each operator builds the program anew, which is what a check costs: a seed sees one of the two.
     if seed is None or seed % 4 < 2:
@@ -137,7 +148,8 @@ def _reverse(subject: Subject, weights: dict[int, np.ndarray]) -> dict[int, Any]
 
     def once() -> tuple[Any, dict[int, Any]]:
         placement = subject.place()
-        shadows = Placement(tuple(weights.get(k) for k in range(len(subject.values))), subject.layouts)
+        seeds = tuple(weights.get(k) for k in range(len(subject.values)))
+        shadows = Placement(seeds, subject.layouts, subject.dtype)
         annotated = [
             _annotate(aj, subject, k, placement.args[k], shadows.args[k]) for k in range(len(subject.values))
         ]
@@ -151,7 +163,7 @@ def _reverse(subject: Subject, weights: dict[int, np.ndarray]) -> dict[int, Any]
     first, second = once(), once()
     _require(same_bits(list(first[1].values()), list(second[1].values())), "repeat", f"{first} then {second}")
     for k, gradient in first[1].items():
-        _require(bool(np.all(np.isfinite(gradient))), "reverse", f"gradient {k} is {gradient}")
+        _require(bool(np.all(np.isfinite(gradient))), "not finite", f"gradient {k} is {gradient}")
     return first[1]
 
 
@@ -162,7 +174,7 @@ def _forward(
 
     placement = subject.place()
     moving = tuple(tangents[k] if k in subject.arrays else None for k in range(len(subject.values)))
-    shadows = Placement(moving, subject.layouts)
+    shadows = Placement(moving, subject.layouts, subject.dtype)
     annotated = []
     for k, argument in enumerate(placement.args):
         if k in subject.arrays:
@@ -210,7 +222,7 @@ def _value_and_grad(subject: Subject, zero: dict[int, Any]) -> None:
     value, gradients = function(*placement.args)
     _same_run(subject, value, placement, "value_and_grad")
     for k, g in zip(subject.wrt, gradients, strict=True):
-        near = np.allclose(g, zero[k], rtol=1e-10, atol=1e-12)
+        near = np.allclose(g, zero[k], rtol=subject.tolerance(1e-10), atol=subject.tolerance(1e-12))
         _require(bool(near), "grad", f"argument {k}: value_and_grad {g}, autodiff {zero[k]}")
     again = function(*subject.place().args)
     _require(same_bits(again[1], gradients), "repeat", f"value_and_grad {gradients} then {again[1]}")
@@ -227,7 +239,9 @@ def _vjp(subject: Subject, zero: dict[int, Any]) -> None:
             argument[...] = 3
     cotangents = pullback(1.0)
     for k in subject.wrt:
-        near = np.allclose(cotangents[k], zero[k], rtol=1e-10, atol=1e-12)
+        near = np.allclose(
+            cotangents[k], zero[k], rtol=subject.tolerance(1e-10), atol=subject.tolerance(1e-12)
+        )
         _require(bool(near), "vjp", f"argument {k}: pullback {cotangents[k]}, autodiff {zero[k]}")
     _require(same_bits(pullback(1.0), cotangents), "repeat", "a pullback called twice gives other bits")
     quiet = all(ct is None for k, ct in enumerate(cotangents) if k not in subject.wrt)
@@ -266,7 +280,16 @@ def _detail(subject: Subject, weights: dict[int, np.ndarray], reverse: dict[int,
 
 
 def _active(value: Any) -> bool:
-    return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+    return isinstance(value, float) or is_float_array(value)
+
+
+def is_float_array(value: Any) -> bool:
+    """Whether `value` is an array that carries derivatives."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _rounded(values: np.ndarray, subject: Subject) -> np.ndarray:
+    return np.asarray(values, subject.dtype).astype(np.float64)
 
 
 def _require(condition: bool, kind: str, report: str) -> None:

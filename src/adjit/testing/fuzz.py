@@ -44,14 +44,14 @@ class Tally:
         return f"{self.passed} passed, {refused} refused, failed {{{failed}}}, {rate * 60:.0f}/min"
 
 
-def verdict(program: Program, compiled: bool, seconds: int = 20) -> tuple[str, str]:
+def verdict(program: Program, compiled: bool, dtype: str = "float64", seconds: int = 60) -> tuple[str, str]:
     """("passed" | "rejected" | "refused" | kind of failure, report)."""
     from adjit.errors import AdjitError
     from adjit.testing.checks import CheckFailure, check
 
     try:
         with _alarm(seconds):
-            check(program, compiled)
+            check(program, compiled, dtype)
     except Rejected as rejected:
         return "rejected", str(rejected)
     except CheckFailure as failure:
@@ -84,12 +84,14 @@ def _alarm(seconds: int) -> Generator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def save(program: Program, kind: str, report: str, folder: Path, compiled: bool) -> Path:
+def save(
+    program: Program, kind: str, report: str, folder: Path, compiled: bool, dtype: str = "float64"
+) -> Path:
     """Write a failing program as a file that runs its checks."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{kind.replace(' ', '_')}_{program.seed}.py"
-    decorated = program.seed % 2 == 0
-    values = ", ".join(_literal(argument.value) for argument in program.arguments)
+    decorated = program.seed % 2 == 0 or dtype != "float64"
+    values = ", ".join(_literal(argument.value, dtype) for argument in program.arguments)
     layouts = ", ".join(repr(argument.layout) for argument in program.arguments)
     quoted = report.replace("\\", "\\\\").replace('"""', "'''")
     environment = "" if compiled else '    os.environ["ADJIT_UNCOMPILED"] = "1"\n'
@@ -105,14 +107,20 @@ def save(program: Program, kind: str, report: str, folder: Path, compiled: bool)
     return path
 
 
-def _literal(value: Any) -> str:
+def _literal(value: Any, dtype: str) -> str:
     if isinstance(value, np.ndarray):
+        value = value.astype(dtype) if value.dtype.kind == "f" else value
         return f"np.array({value.tolist()!r}, np.{value.dtype})"
     return repr(value)
 
 
 def fuzz(
-    seeds: Iterator[int], seconds: float, compiled: bool, folder: Path, shrink_seconds: float = 15.0
+    seeds: Iterator[int],
+    seconds: float,
+    compiled: bool,
+    folder: Path,
+    dtype: str = "float64",
+    shrink_seconds: float = 20.0,
 ) -> Tally:
     """Check programs until the time is up; the first few failures of each kind are shrunk and saved."""
     from adjit.testing.shrink import shrink
@@ -122,7 +130,7 @@ def fuzz(
         if time.monotonic() - started > seconds:
             break
         program = generate(seed)
-        kind, report = verdict(program, compiled)
+        kind, report = verdict(program, compiled, dtype)
         if kind == "passed":
             tally.passed += 1
         elif kind == "rejected":
@@ -133,10 +141,14 @@ def fuzz(
             counter[label] += 1
             if counter[label] <= (1 if kind == "refused" else 5):
                 smaller = shrink(
-                    program, lambda p, k=kind, w=label: _same(verdict(p, compiled), k, w), shrink_seconds
+                    program,
+                    lambda p, k=kind, w=label: _same(verdict(p, compiled, dtype), k, w),
+                    shrink_seconds,
                 )
                 tally.files.append(
-                    save(smaller, kind, verdict(smaller, compiled)[1] or report, folder, compiled)
+                    save(
+                        smaller, kind, verdict(smaller, compiled, dtype)[1] or report, folder, compiled, dtype
+                    )
                 )
                 print(f"\n{kind}: {tally.files[-1]}", flush=True)
         if time.monotonic() - shown > 5:
@@ -161,12 +173,17 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--count", type=int, default=10**9, help="stop after so many programs")
     parser.add_argument("--compiled", action="store_true", help="compile with Numba")
+    parser.add_argument(
+        "--float32", action="store_true", help="arrays in single precision; implies --compiled"
+    )
     parser.add_argument("--folder", type=Path, default=Path("fuzz-failures"))
     options = parser.parse_args(argv)
+    options.compiled |= options.float32
     if not options.compiled:
         os.environ["ADJIT_UNCOMPILED"] = "1"
     seeds = iter(range(options.seed, options.seed + options.step * options.count, options.step))
-    tally = fuzz(seeds, options.minutes * 60, options.compiled, options.folder)
+    dtype = "float32" if options.float32 else "float64"
+    tally = fuzz(seeds, options.minutes * 60, options.compiled, options.folder, dtype)
     for what, count in tally.refused.most_common():
         print(f"refused {count} times: {what}")
     for path in tally.files:

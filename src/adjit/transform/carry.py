@@ -58,7 +58,7 @@ class _Carry(Rewriter):
             if not isinstance(s, Load | Store):
                 continue
             array = s.array
-            others = [a for a in found if a is not array]
+            others = [a for a in found if a != array]
             mine = self.alias.roots(array)
             if array in inner or not mine.isdisjoint(nested):
                 bad.add(array)
@@ -107,9 +107,9 @@ class _Carry(Rewriter):
         for a, b in zip(index, other, strict=True):
             base_a, off_a = self.affine.split(a)
             base_b, off_b = self.affine.split(b)
-            if base_a is not base_b:
+            if base_a != base_b:
                 return False
-            if base_a is stmt.index:
+            if base_a == stmt.index:
                 moved = True
                 off_a += int(stmt.step.value)  # type: ignore[arg-type]
             elif base_a is not None and base_a in inner:
@@ -138,7 +138,7 @@ class _Carry(Rewriter):
 
     def _first(self, a: Atom, stmt: Loop, b: Builder) -> Atom:
         base, offset = self.affine.split(a)
-        if base is stmt.index:
+        if base == stmt.index:
             assert stmt.lo is not None
             return b.op("add", b.cast(stmt.lo, INT64), offset) if offset else stmt.lo
         if base is None:

@@ -50,7 +50,7 @@ class _Forward(Rewriter):
         inits = self.atoms(stmt.inits)
         keep: list[int] = []
         for j, (p, init, nxt) in enumerate(zip(stmt.params, inits, stmt.nexts, strict=True)):
-            if nxt is p or self.atom(nxt) == init:
+            if nxt == p or self.atom(nxt) == init:
                 self.env[p] = init
                 self.env[stmt.results[j]] = init
             else:

@@ -91,7 +91,7 @@ class _Defer(Rewriter):
         def unsure(p: _Place) -> bool:
             if roots.isdisjoint(self.alias.roots(p.array)):
                 return False
-            if p.array is not array:
+            if p.array != array:
                 return True
             pairs = list(zip(p.index, index, strict=True))
             same = all(self.affine.same(a, b) for a, b in pairs)
@@ -99,7 +99,7 @@ class _Defer(Rewriter):
 
         self._flush(out, unsure)
         for p in self.places:
-            if p.array is array and all(self.affine.same(a, b) for a, b in zip(p.index, index, strict=True)):
+            if p.array == array and all(self.affine.same(a, b) for a, b in zip(p.index, index, strict=True)):
                 return p
         return None
 

@@ -56,11 +56,11 @@ def _guard(loop: Loop, cond: Atom) -> _Guard | None:
         if residue in inside or residue.type != INT64:
             continue
         terms = _terms(mod.args[0], 1, table)
-        mine = [k for t, k in terms if t is loop.index] if terms is not None else []
+        mine = [k for t, k in terms if t == loop.index] if terms is not None else []
         if terms is None or mine not in ([1], [-1]):
             continue
-        rest = tuple((t, k) for t, k in terms if t is not loop.index)
-        if any(t in inside or t is loop.index for t, _ in rest):
+        rest = tuple((t, k) for t, k in terms if t != loop.index)
+        if any(t in inside or t == loop.index for t, _ in rest):
             continue
         return _Guard(mine[0], rest, m.value, residue)
     return None
@@ -89,15 +89,14 @@ def _strided(loop: Loop, body: Block, guard: _Guard) -> tuple[Stmt, ...]:
     gap = b.op("sub", want, loop.lo) if up else b.op("sub", loop.lo, want)
     skip = b.op("mod", gap, guard.modulus)
     start = b.op("add" if up else "sub", loop.lo, skip)
-    hi = loop.hi
-    if isinstance(guard.residue, Const):
-        if not 0 <= int(guard.residue.value) < guard.modulus:  # type: ignore[arg-type]
-            return ()
-    else:
-        low, high = b.op("le", ZERO, guard.residue), b.op("lt", guard.residue, guard.modulus)
-        hi = b.op("select", b.op("and_", low, high), hi, start)
+    if isinstance(guard.residue, Const) and not 0 <= int(guard.residue.value) < guard.modulus:  # type: ignore[arg-type]
+        return ()
     step = const(guard.modulus if up else -guard.modulus)
-    return (*b.block(), replace(loop, lo=start, hi=hi, step=step, body=body))
+    strided = replace(loop, lo=start, step=step, body=body)
+    if isinstance(guard.residue, Const):
+        return (*b.block(), strided)
+    inside = b.op("and_", b.op("le", ZERO, guard.residue), b.op("lt", guard.residue, guard.modulus))
+    return (*b.block(), If(inside, (strided,), (), (), (), (), loop.span))
 
 
 def stride(function: Function) -> Function:

@@ -42,7 +42,7 @@ class Expressions:
         """A short integer expression, any sign."""
         d = self.dice
         if not scope.ints or d.chance(0.2):
-            return E(str(d.number(0, 3)))
+            return E(str(d.pick([0, 1, 2, 2, 3, 3, 4])))
         name = E(d.pick(scope.ints))
         return d.pick(
             [

@@ -34,7 +34,7 @@ def _attempt(seed: int, attempt: int) -> Program:
     # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely
     # has.
     dropped = [k for k in WEIGHTS if k not in ("store", "scalar", "for") and dice.chance(0.3)]
-    weights = {k: w * dice.pick([0.5, 1.0, 2.0]) for k, w in WEIGHTS.items() if k not in dropped}
+    weights = {k: w * dice.pick([0.5, 1.0, 1.0, 4.0]) for k, w in WEIGHTS.items() if k not in dropped}
     callees: list[Callee] = []
     functions: list[Function] = []
     for number in range(dice.pick([0, 0, 1, 2])):
@@ -87,7 +87,7 @@ def _arguments(dice: Dice) -> tuple[Argument, ...]:
         indices = rng.integers(-3, 8, dice.number(1, 6)).astype(dice.pick(["int64", "int64", "int32"]))
         out.append(Argument("pr"[k], indices, dice.pick(["C", "A"])))
     for k in range(dice.number(0, 2)):
-        out.append(Argument("nl"[k], dice.number(0, 6)))
+        out.append(Argument("nl"[k], dice.pick([0, 1, 2, 3, 4, 4, 6])))
     if dice.chance(0.2):
         out.append(Argument("flag", bool(dice.chance(0.5))))
     return tuple(out)

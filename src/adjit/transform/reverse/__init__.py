@@ -235,7 +235,7 @@ class _Planner:
             for i in range(at - 1, -1, -1):
                 stmt = region.block[i]
                 if isinstance(stmt, Load) and stmt.target in self.decisions.recorded:
-                    same = stmt.array is store.array and all(map(self.affine.same, stmt.index, store.index))
+                    same = stmt.array == store.array and all(map(self.affine.same, stmt.index, store.index))
                     if same:
                         found[key] = stmt.target
                         break

@@ -22,7 +22,7 @@ def growing(function: Function) -> dict[Sym, Sym]:
     group: dict[Sym, Sym] = {}
 
     def find(s: Sym) -> Sym:
-        while group.setdefault(s, s) is not s:
+        while group.setdefault(s, s) != s:
             s = group[s]
         return s
 
@@ -51,7 +51,7 @@ def growing(function: Function) -> dict[Sym, Sym]:
     heads = {find(e.target): e for e in grown}
     final: dict[Sym, Sym] = {}
     for head, ensure in heads.items():
-        members = [s for s in group if find(s) is head]
+        members = [s for s in group if find(s) == head]
         outer = [s for s in members if regions.where[s][0] is regions.root]
         if not outer:
             raise UnsupportedError(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjit.ir.core import Atom, Let, Load, Store, Sym
-from adjit.ir.visit import operands, walk, yields
 
 if TYPE_CHECKING:
     from adjit.transform.reverse.sweep import Sweep
@@ -37,7 +36,7 @@ def _descend(sweep: Sweep, store: Store, a: Atom, terms: list[tuple[Atom, int]])
         return False
     if isinstance(stmt, Load):
         return a.type == store.array.type.dtype and _same_place(sweep, stmt, store)  # type: ignore[union-attr]
-    if not isinstance(stmt, Let) or stmt.op not in ("add", "sub") or uses(sweep, a) != 1:
+    if not isinstance(stmt, Let) or stmt.op not in ("add", "sub") or sweep.trees.count(a) != 1:
         return False
     if stmt.target.type != store.array.type.dtype:  # type: ignore[union-attr]
         return False
@@ -55,24 +54,8 @@ def _descend(sweep: Sweep, store: Store, a: Atom, terms: list[tuple[Atom, int]])
 def _same_place(sweep: Sweep, load: Load, store: Store) -> bool:
     region, at = sweep.regions.place[id(load)]
     _, end = sweep.regions.place[id(store)]
-    if load.array is not store.array:
+    if load.array != store.array:
         return False
     if not all(sweep.affine.same(i, j) for i, j in zip(load.index, store.index, strict=True)):
         return False
     return not any(sweep.clash(load, s) for s in region.block[at + 1 : end])
-
-
-def uses(sweep: Sweep, s: Sym) -> int:
-    """How often the symbol is read in the whole primal."""
-    table = getattr(sweep, "_uses", None)
-    if table is None:
-        table = {}
-        for stmt in walk(sweep.regions.root.block):
-            for a in (*operands(stmt), *yields(stmt)):
-                if isinstance(a, Sym):
-                    table[a] = table.get(a, 0) + 1
-        for a in sweep.results:
-            if isinstance(a, Sym):
-                table[a] = table.get(a, 0) + 1
-        sweep._uses = table
-    return table.get(s, 0)

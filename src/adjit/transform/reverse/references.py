@@ -254,7 +254,7 @@ class References(Rewriter):
         if isinstance(a, Sym):
             return [
                 const(self.ids[a]),
-                *(self.atom(n) if s is a else Undef(n.type) for s, n in keys),
+                *(self.atom(n) if s == a else Undef(n.type) for s, n in keys),
             ]
         return [ZERO, *(Undef(n.type) for _, n in keys)]
 
@@ -331,7 +331,7 @@ class References(Rewriter):
         sites = self.sites[p]
         if len(sites) == 1:
             got = self._site(b, sites[0], p)
-            if got is not p:
+            if got != p:
                 self.env[p] = got
             return
         self._switch(b, p, list(sites), p)

@@ -11,6 +11,8 @@ Scalars have adjoint values in SSA form, memory has shadows. No path branches on
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from adjit.errors import UnsupportedError
@@ -48,6 +50,7 @@ from adjit.transform.reverse.materialise import Materialiser, Scope
 from adjit.transform.custom import Pull, pull_call
 from adjit.transform.nests import add_into, sum_all
 from adjit.transform.reverse.record import Tape
+from adjit.transform.reverse.trees import Trees
 
 
 @dataclass
@@ -65,11 +68,13 @@ class Sweep(Materialiser):
     """Builds the body of the reverse function."""
 
     context: Context
+    results: tuple[Atom, ...]
 
     def begin(self, context: Context) -> None:
         self.context = context
         self.adjoint: dict[Sym, Atom] = {}
         self.cursor: dict[Tape, Atom] = {t: t.cursor for t in self.layout.tapes}
+        self.trees = Trees(self.regions, self.results, context.active)
         self.restoring = False  # inside a custom call: memory is rolled back, nothing is differentiated
         self._busy: dict[int, bool] = {}
         self._free_memo: dict[int, tuple[Sym, ...]] = {}
@@ -328,10 +333,16 @@ class Sweep(Materialiser):
         ct = self.take(stmt.target)
         if ct is None:
             return
-        self.pull(stmt, ct)
+        tree = [stmt] if self.context.watch else self.trees.of(stmt)
+        if len(tree) == 1:
+            for k, contribution in self._pulled(stmt, ct):
+                self.add(stmt.args[k], contribution)
+            return
+        for leaf, slope in self._slopes(tree).items():
+            self.add(leaf, product(self.b, ct, slope))
 
-    def pull(self, stmt: Let, ct: Atom) -> None:
-        """Send the cotangent of an operation's result to its operands."""
+    def _pulled(self, stmt: Let, ct: Atom) -> Iterator[tuple[int, Atom]]:
+        """What each active operand receives for the cotangent `ct` of an operation's result."""
         rule = rule_of(stmt.op)
         assert isinstance(stmt.target.type, Scalar)
         point = Point(
@@ -341,11 +352,26 @@ class Sweep(Materialiser):
             stmt.target.type,
         )
         for k, a in enumerate(stmt.args):
-            if rule.slope(k) is None or not self.is_active(a):
+            if rule.slope(k) is not None and self.is_active(a):
+                contribution = rule.pull(point, ct, k)
+                if contribution is not None:
+                    yield k, contribution
+
+    def _slopes(self, tree: list[Let]) -> dict[Sym, Atom]:
+        """The derivative of a tree's root in each leaf."""
+        inside = {node.target for node in tree}
+        slopes: dict[Sym, Atom] = {tree[0].target: const_of(1.0, tree[0].target.type)}
+        for node in tree:
+            own = slopes.pop(node.target, None)
+            if own is None:
                 continue
-            contribution = rule.pull(point, ct, k)
-            if contribution is not None:
-                self.add(a, contribution)
+            for k, part in self._pulled(node, own):
+                a = node.args[k]
+                assert isinstance(a, Sym) and isinstance(a.type, Scalar)
+                part = self.b.cast(part, a.type)
+                old = slopes.get(a)
+                slopes[a] = part if old is None else self.b.op("add", old, part)
+        return {a: s for a, s in slopes.items() if a not in inside}
 
     def _load(self, stmt: Load) -> None:
         ct = self.take(stmt.target)
@@ -435,7 +461,7 @@ class Sweep(Materialiser):
             adjoints.append(self.adjoint)
             ends.append(tuple(self.cursor[t] for t in tapes))
         self.adjoint = before
-        joined = [o for o in outers if adjoints[0].get(o) is not adjoints[1].get(o)]
+        joined = [o for o in outers if adjoints[0].get(o) != adjoints[1].get(o)]
         results = [Sym(f"d{o.name}", o.type) for o in joined]
         moved = tuple(Sym("cursor", INT64) for _ in tapes)
         for o, r in zip(joined, results, strict=True):
@@ -511,6 +537,19 @@ class Sweep(Materialiser):
         turns = trip_count(b, lo, hi, step)
         last = b.op("add", lo, b.op("mul", b.op("sub", turns, ONE), step))
         return _Head(index, last, b.op("sub", lo, step), b.op("neg", step))
+
+
+def product(b: Builder, ct: Atom, slope: Atom) -> Atom:
+    """szmul(ct, slope) in the wider dtype of the two; a finite constant slope needs no strong zero."""
+    assert isinstance(ct.type, Scalar) and isinstance(slope.type, Scalar)
+    wide = max(ct.type, slope.type, key=lambda t: t.itemsize)
+    ct, slope = b.cast(ct, wide), b.cast(slope, wide)
+    if not isinstance(slope, Const):
+        return b.op("szmul", ct, slope)
+    value = float(slope.value)  # type: ignore[arg-type]
+    if value in (1.0, -1.0):
+        return ct if value > 0 else b.op("neg", ct)
+    return b.op("mul" if math.isfinite(value) else "szmul", ct, slope)
 
 
 @dataclass
