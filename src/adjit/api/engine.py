@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from adjit.api.debug import debugging, trapping
 from adjit.api.complex_arguments import refuse_complex_arguments
+from adjit.api.debug import debugging, trapping
 from adjit.api.source import Operator, Source
 from adjit.ir.structure import Spec
 from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, spec_of, writable

@@ -52,9 +52,8 @@ class Builder:
         self._open[-1].append(stmt)
 
     def just_made(self, a: Atom) -> bool:
-        """Whether the last statement of the open block defines the atom."""
-        block = self._open[-1]
-        return bool(block) and isinstance(a, Sym) and a in targets(block[-1])
+        """Whether one of the last two statements of the open block defines the atom (an array, and its filling)."""
+        return isinstance(a, Sym) and any(a in targets(stmt) for stmt in self._open[-1][-2:])
 
     def extend(self, block: Block) -> None:
         self._open[-1].extend(block)

@@ -12,44 +12,38 @@ import inspect
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from adjit.rules import (
-    arithmetic,
-    comparison,
-    exponential,
-    integer,
-    power,
-    rounding,
-    selection,
-    special,
-    trigonometric,
-)
 from adjit.rules.base import Point as Point
 from adjit.rules.base import Rule as Rule
 from adjit.rules.base import Sample as Sample
 
-GROUPS: dict[str, tuple[Rule, ...]] = {
-    "Arithmetic": arithmetic.RULES,
-    "Powers": power.RULES,
-    "Exponentials, logarithms, roots": exponential.RULES,
-    "Trigonometry": trigonometric.RULES,
-    "Special functions": special.RULES,
-    "Rounding and parts of floats": rounding.RULES,
-    "Selection and conversion": selection.RULES,
-    "Comparison and logic": comparison.RULES,
-    "Integers": integer.RULES,
+_MODULES = {
+    "Arithmetic": "arithmetic",
+    "Powers": "power",
+    "Exponentials, logarithms, roots": "exponential",
+    "Trigonometry": "trigonometric",
+    "Special functions": "special",
+    "Rounding and parts of floats": "rounding",
+    "Selection and conversion": "selection",
+    "Comparison and logic": "comparison",
+    "Integers": "integer",
 }
+"""The modules of the rules, by the title of the group; imported when a rule is first asked for."""
 
 
+@cache
+def groups() -> dict[str, tuple[Rule, ...]]:
+    """Every rule, by the title of its group."""
+    return {title: importlib.import_module(f"adjit.rules.{name}").RULES for title, name in _MODULES.items()}
+
+
+@cache
 def _registry() -> dict[str, Rule]:
     found: dict[str, Rule] = {}
-    for rule in (rule for group in GROUPS.values() for rule in group):
+    for rule in (rule for group in groups().values() for rule in group):
         assert rule.op not in found, f"two rules for {rule.op!r}"
         assert len(rule.slopes) in (0, rule.arity), f"{rule.op!r}: one slope per operand"
         found[rule.op] = rule
     return found
-
-
-_RULES = _registry()
 
 
 def get(op: str) -> Rule:
@@ -58,14 +52,15 @@ def get(op: str) -> Rule:
     Raises:
         KeyError: there is none.
     """
-    if op not in _RULES:
+    rule = _registry().get(op)
+    if rule is None:
         raise KeyError(f"no derivative rule for op {op!r}; adjit.rules.all_rules() lists those there are")
-    return _RULES[op]
+    return rule
 
 
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, grouped by idea."""
-    return tuple(_RULES.values())
+    return tuple(_registry().values())
 
 
 def find(function: Callable[..., object], arity: int | None = None) -> Rule | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adjit.rules import GROUPS, Rule
+from adjit.rules import Rule, groups
 
 _HEAD = """\
 # Supported operations
@@ -18,7 +18,7 @@ zero, however large the slope (0 times inf is 0).
 
 def markdown() -> str:
     """The page, in Markdown."""
-    sections = [_section(title, rules) for title, rules in GROUPS.items()]
+    sections = [_section(title, rules) for title, rules in groups().items()]
     return "\n".join([_HEAD, *sections])
 
 

@@ -18,7 +18,7 @@ _CHEAP = frozenset(
     {"add", "sub", "mul", "neg", "pos", "fdiv", "szmul", "select", "lt", "le", "gt", "ge", "eq", "ne", "not_"}
     | {"min", "max", "abs", "cast"}
 )
-_LIMIT = 12
+_LIMIT = 32  # operations of both sides; a misprediction costs about as much
 
 
 class _Choose(Rewriter):

@@ -21,8 +21,10 @@ from adjit.ir.visit import Rewriter, defined, free, inner_targets, targets, walk
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
+from adjit.transform.common import common
 from adjit.transform.custom import with_forward
 from adjit.transform.defer import defer_stores
+from adjit.transform.hoist import hoist
 from adjit.transform.nests import add_into, copy_into
 from adjit.transform.prepare import count_turns, forward_views
 from adjit.transform.reverse.augment import Augment
@@ -31,6 +33,7 @@ from adjit.transform.reverse.materialise import KeepAllocationError, Scope
 from adjit.transform.reverse.record import Decisions, Layout
 from adjit.transform.reverse.references import references
 from adjit.transform.reverse.sweep import Context, Sweep
+from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.stride import stride
 
@@ -259,7 +262,7 @@ def _turns(loop: Loop) -> float:
 
 def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
-    ready = _with_rules(clean(forward_views(function), keep_raising=True), wish)
+    ready = _with_rules(hoist(clean(forward_views(function), keep_raising=True)), wish)
     planner, (sweep, b, adjoints, layout) = _planned(ready, wish)
     function = planner.function
     augment = Augment(function, planner.regions, planner.decisions, layout, set(sweep.context.known_old))
@@ -322,7 +325,7 @@ def _tidied(backward: Function) -> Function:
     read = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     read -= defined(backward.body)
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
-    return clean(carry(defer_stores(choose(clean(stride(backward))))))
+    return clean(carry(defer_stores(sink(choose(common(clean(stride(backward))))))))
 
 
 def _planned(function: Function, wish: Wish) -> tuple[_Planner, _Built]:

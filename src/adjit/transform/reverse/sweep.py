@@ -64,6 +64,9 @@ class Context:
     watch: bool = False
 
 
+_POLYNOMIAL = frozenset({"add", "sub", "neg", "pos", "mul"})
+
+
 class Sweep(Materialiser):
     """Builds the body of the reverse function."""
 
@@ -358,20 +361,37 @@ class Sweep(Materialiser):
                     yield k, contribution
 
     def _slopes(self, tree: list[Let]) -> dict[Sym, Atom]:
-        """The derivative of a tree's root in each leaf."""
+        """The derivative of a tree's root in each leaf.
+
+        Above a product everything is a sum or product ("polynomial") up to the root: then a zero slope meets an
+        infinite factor only where the root itself is NaN, and needs no strong zero.
+        """
         inside = {node.target for node in tree}
         slopes: dict[Sym, Atom] = {tree[0].target: const_of(1.0, tree[0].target.type)}
+        polynomial = dict.fromkeys(inside, True)
         for node in tree:
             own = slopes.pop(node.target, None)
             if own is None:
                 continue
-            for k, part in self._pulled(node, own):
+            plain = polynomial[node.target] and node.op in _POLYNOMIAL and node.fn is None
+            parts = self._plain_products(node, own) if plain and node.op == "mul" else self._pulled(node, own)
+            for k, part in parts:
                 a = node.args[k]
                 assert isinstance(a, Sym) and isinstance(a.type, Scalar)
                 part = self.b.cast(part, a.type)
                 old = slopes.get(a)
                 slopes[a] = part if old is None else self.b.op("add", old, part)
+                if a in inside and not plain:
+                    polynomial[a] = False
         return {a: s for a, s in slopes.items() if a not in inside}
+
+    def _plain_products(self, node: Let, own: Atom) -> Iterator[tuple[int, Atom]]:
+        """`t = x * y`: x gets own * y, y gets own * x."""
+        assert isinstance(node.target.type, Scalar)
+        for k, a in enumerate(node.args):
+            if self.is_active(a):
+                other = self.b.cast(self.need(node.args[1 - k]), node.target.type)
+                yield k, self.b.op("mul", own, other)
 
     def _load(self, stmt: Load) -> None:
         ct = self.take(stmt.target)

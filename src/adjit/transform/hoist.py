@@ -1,0 +1,59 @@
+"""Integers that a loop does not change are computed before it.
+
+    for t: n = dim(u, 0); m = n - 1; for i in range(m): ...   ->   n = dim(u, 0); m = n - 1; for t: for i ...
+
+Only extents and sums, differences and products of integers: they cannot raise, and cost nothing when no turn runs. Sizes
+of records are then known before the outermost loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adjit.ir.core import Block, Function, If, Let, Loop, Stmt, Sym
+from adjit.ir.types import INT64
+from adjit.ir.visit import Rewriter, defined, inner_targets
+
+_MOVABLE = frozenset({"dim", "add", "sub", "mul", "neg", "min", "max"})
+
+
+class _Hoist(Rewriter):
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        stmt = self.rebuild(stmt)
+        match stmt:
+            case Loop():
+                inside = defined(stmt.body) | set(inner_targets(stmt))
+                out, body = _split(stmt.body, inside)
+                return (*out, replace(stmt, body=body))
+            case If():
+                inside = defined(stmt.then) | defined(stmt.els)
+                first, then = _split(stmt.then, inside)
+                second, els = _split(stmt.els, inside)
+                return (*first, *second, replace(stmt, then=then, els=els))
+            case _:
+                return (stmt,)
+
+
+def _split(block: Block, inside: set[Sym]) -> tuple[list[Stmt], Block]:
+    """Statements that may move out, in order, and the rest."""
+    out: list[Stmt] = []
+    rest: list[Stmt] = []
+    for stmt in block:
+        movable = (
+            isinstance(stmt, Let)
+            and stmt.op in _MOVABLE
+            and stmt.target.type == INT64
+            and all(a not in inside for a in stmt.args)
+        )
+        if movable:
+            assert isinstance(stmt, Let)
+            inside.discard(stmt.target)
+            out.append(stmt)
+        else:
+            rest.append(stmt)
+    return out, tuple(rest)
+
+
+def hoist(function: Function) -> Function:
+    """Invariant integers before their loops (see the module)."""
+    return replace(function, body=_Hoist().block(function.body))
