@@ -163,9 +163,10 @@ class _Planner:
         for _ in range(200):
             built = self.sweep()
             sweep = built[0]
-            new = {s: None for s in sweep.wanted if s not in self.decisions.recorded}
+            new = [(s, r) for s, r in sweep.wanted if r not in self.decisions.recorded.get(s, ())]
+            for s, region in new:
+                self.decisions.recorded.setdefault(s, {})[region] = None
             if new:
-                self.decisions.recorded.update(new)
                 continue
             wanted = self._overwriters(list(sweep.repeated.values()))
             if wanted.keys() - self.decisions.restored.keys():
@@ -173,13 +174,13 @@ class _Planner:
                     self.decisions.restored.update(wanted)
                 continue
             self.decisions.restored = {k: v for k, v in self.decisions.restored.items() if k in wanted}
-            if built[3].home.keys() != self._homes():
+            if built[3].home != self._homes():
                 continue
             return built
         raise AssertionError("the reverse sweep's plan does not settle")
 
-    def _homes(self) -> set[Sym]:
-        return set(Layout(self.regions, self.decisions, self._known_old()).home)
+    def _homes(self) -> dict[Sym, tuple[Region, ...]]:
+        return Layout(self.regions, self.decisions, self._known_old()).home
 
     def _overwriters(self, loads: list[Load]) -> dict[int, Store]:
         """Stores that must be rolled back so that the loads can be repeated."""
@@ -237,7 +238,7 @@ class _Planner:
             region, at = self.regions.place[key]
             for i in range(at - 1, -1, -1):
                 stmt = region.block[i]
-                if isinstance(stmt, Load) and stmt.target in self.decisions.recorded:
+                if isinstance(stmt, Load) and region in self.decisions.recorded.get(stmt.target, ()):
                     same = stmt.array == store.array and all(map(self.affine.same, stmt.index, store.index))
                     if same:
                         found[key] = stmt.target

@@ -34,7 +34,7 @@ from adjit.ir.core import (
     const,
     fresh,
 )
-from adjit.ir.types import INT64
+from adjit.ir.types import INT64, Scalar
 from adjit.ir.visit import inner_targets, targets
 from adjit.transform.clean import RAISING
 from adjit.transform.reverse.record import Decisions, Layout, Tape
@@ -124,7 +124,7 @@ class Augment:
             self._ensure(region, i, b)
             self._stmt(stmt, b)
             for s in targets(stmt):
-                self._push(s, b)
+                self._push(s, region, b)
         for tape in self._layout.of(region):
             self._cursor[tape] = b.op("add", self._base[tape], tape.width)
 
@@ -132,16 +132,16 @@ class Augment:
         self._ensure(region, -1, b)
         for tape in self._layout.of(region):
             self._base[tape] = self._cursor[tape]
-        if region.owner is not None:
-            for s in inner_targets(region.owner):
-                self._push(s, b)
+        heads = set() if region.owner is None else set(inner_targets(region.owner))
+        for tape in self._layout.of(region):
+            for s in tape.slots:
+                if s in heads or (s in self._regions.where and self._regions.where[s][0] is not region):
+                    self._push(s, region, b)
 
-    def _push(self, s: Sym, b: Builder) -> None:
-        home = self._layout.home.get(s)
-        if home is None or home is self._regions.root:
+    def _push(self, s: Sym, region: Region, b: Builder) -> None:
+        tape = self._layout.tape(region, s.type) if isinstance(s.type, Scalar) else None
+        if tape is None or s not in tape.slots:
             return
-        tape = self._layout.tape(home, s.type)  # type: ignore[arg-type]
-        assert tape is not None
         at = b.op("add", self._base[tape], tape.slots[s]) if tape.slots[s] else self._base[tape]
         b.store(self._buffer[tape], (at,), s)
 
@@ -167,7 +167,7 @@ class Augment:
             case Store() if id(stmt) in self._decisions.restored and id(stmt) not in self._known_old:
                 old = self._decisions.old(stmt)
                 b.append(Load(old, stmt.array, stmt.index, stmt.span))
-                self._push(old, b)
+                self._push(old, self._regions.place[id(stmt)][0], b)
                 b.append(stmt)
             case Loop():
                 self._loop(stmt, b)

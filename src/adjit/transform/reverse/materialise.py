@@ -71,7 +71,7 @@ class Materialiser:
         self.regions, self.alias, self.affine = regions, alias, affine
         self.decisions, self.layout = decisions, layout
         self.stack: list[Scope] = []
-        self.wanted: dict[Sym, None] = {}
+        self.wanted: dict[tuple[Sym, Region], None] = {}
         self.repeated: dict[int, Load] = {}
         self.kept: dict[Sym, None] = {}
         self.versions: dict[Sym, Sym] = {}  # growing records: any version -> the last one
@@ -144,14 +144,24 @@ class Materialiser:
         causes: dict[Sym, None] = {}
         self._causes(s, causes, set())
         if len(causes) == 1 and not isinstance(next(iter(causes)).type, Array):
-            self.wanted.update(causes)
+            self._record(*causes)
         elif isinstance(s.type, Array) or any(isinstance(c.type, Array) for c in causes):
-            self.wanted.update((c, None) for c in causes if not isinstance(c.type, Array))
+            self._record(*(c for c in causes if not isinstance(c.type, Array)))
             for c in causes:
                 if isinstance(c.type, Array):
                     self._keep(c)
         else:
-            self.wanted[s] = None
+            self._record(s)
+
+    def _record(self, *syms: Sym) -> None:
+        """Ask for records: where the value is defined, or at the entry of the branch that alone needs it."""
+        for s in syms:
+            region = self.regions.where[s][0]
+            d = self._open(region)
+            inner = None if d is None or d + 1 >= len(self.stack) else self.stack[d + 1]
+            if inner is not None and not inner.replayed and isinstance(inner.region.owner, If):
+                region = inner.region
+            self.wanted[s, region] = None
 
     def _choices(self, stmt: If, s: Sym) -> list[Atom]:
         """The values of an array result that are defined outside the branches."""
@@ -227,8 +237,10 @@ class Materialiser:
         d = self._open(region)
         if d is None:
             return None
-        if s in self.layout.home:
-            return None if self.stack[d].replayed else d
+        for home in self.layout.home.get(s, ()):
+            level = self._open(home)
+            if level is not None and not self.stack[level].replayed:
+                return level
         stmt = self.regions.definition.get(s)
         match stmt:
             case None:
@@ -343,8 +355,8 @@ class Materialiser:
 
     def _emit(self, s: Sym, level: int) -> Atom:
         region, _ = self.regions.where[s]
-        if s in self.layout.home:
-            return self._recorded(s, region, level)
+        if self.stack[level].region in self.layout.home.get(s, ()):
+            return self._recorded(s, self.stack[level].region, level)
         stmt = self.regions.definition.get(s)
         match stmt:
             case None:
@@ -418,7 +430,7 @@ class Materialiser:
     def old_value(self, store: Store) -> Atom:
         """What a rolled-back store overwrote."""
         s = self.decisions.old(store)
-        region = self.layout.home[s]
+        (region,) = self.layout.home[s]
         level = self._open(region)
         assert level is not None
         return self._recorded(s, region, level)

@@ -36,9 +36,12 @@ class Tape:
 
 @dataclass
 class Decisions:
-    """Which values are recorded, which stores are rolled back, which loads must not be repeated."""
+    """Which values are recorded (and in which regions), which stores are rolled back, which loads not repeated.
 
-    recorded: dict[Sym, None] = field(default_factory=dict)
+    A value is recorded where it is defined, or, if only a branch needs it, at the entry of that branch.
+    """
+
+    recorded: dict[Sym, dict[Region, None]] = field(default_factory=dict)
     restored: dict[int, Store] = field(default_factory=dict)
     unrepeatable: set[int] = field(default_factory=set)
     overwritten: dict[int, Sym] = field(default_factory=dict)
@@ -58,16 +61,18 @@ class Layout:
         """`known_old`: rolled-back stores whose overwritten value is a recorded symbol already."""
         self.tapes: list[Tape] = []
         self.saved: dict[Sym, None] = {}
-        self.home: dict[Sym, Region] = {}
+        self.home: dict[Sym, tuple[Region, ...]] = {}
         self._by_key: dict[tuple[int, Scalar], Tape] = {}
-        for s in decisions.recorded:
-            self._place(s, regions.where[s][0], regions)
+        for s, places in decisions.recorded.items():
+            own = regions.where[s][0]
+            for region in (own,) if own in places else places:
+                self._place(s, region, regions)
         for store in decisions.restored.values():
             if id(store) not in known_old:
                 self._place(decisions.old(store), regions.place[id(store)][0], regions)
 
     def _place(self, s: Sym, region: Region, regions: Regions) -> None:
-        self.home[s] = region
+        self.home[s] = (*self.home.get(s, ()), region)
         if region is regions.root:
             self.saved[s] = None
             return
