@@ -17,8 +17,8 @@ from adjit import rules
 from adjit.ir.builder import Builder
 from adjit.ir.core import Atom, Const, Let, Sym, const
 from adjit.ir.types import BOOL, FLOAT64, INT64, Scalar
+from adjit.rules import special_functions as special
 from adjit.rules.base import Point, Rule
-from adjit.runtime import special
 
 _HELPERS = {name: getattr(special, name) for rule in rules.all_rules() for name in rule.helpers}
 _NAMES = {"math": math, "numpy": numpy, **_HELPERS}

@@ -12,8 +12,8 @@ import pytest
 
 from adjit import rules
 from adjit.rules import Rule
+from adjit.rules import special_functions as special
 from adjit.rules.table import markdown
-from adjit.runtime import special
 
 _PAGE = Path(__file__).parents[2] / "docs" / "support.md"
 _SPELLED = [(rule, name) for rule in rules.all_rules() for name in rule.spellings]

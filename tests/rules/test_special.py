@@ -10,7 +10,7 @@ import pytest
 from scipy import special as scipy_special
 
 from adjit import rules
-from adjit.runtime import special
+from adjit.rules import special_functions as special
 
 _names: dict[str, object] = {"math": math, "njit": numba.njit}
 exec(rules.prelude(["digamma", "polygamma", "spherical_bessel"]).replace("def ", "@njit\ndef "), _names)

@@ -59,9 +59,7 @@ class Alias:
             more = frozenset[Sym]().union(*(self.roots(a) for a in sources))
             return self._grow(self._roots, target, more)
         if isinstance(target.type, RefList):
-            more = frozenset[Sym]().union(
-                *(self._held.get(a, _NONE) for a in sources if isinstance(a, Sym))
-            )
+            more = frozenset[Sym]().union(*(self._held.get(a, _NONE) for a in sources if isinstance(a, Sym)))
             return self._grow(self._held, target, more)
         return False
 
@@ -122,7 +120,7 @@ class Affine:
                 a = y
             else:
                 return a, offset
-        return (None, offset + int(a.value)) if isinstance(a, Const) else (None, offset)
+        return None, offset + (a.value if isinstance(a, Const) and isinstance(a.value, int) else 0)
 
     def nonnegative(self, a: Atom) -> bool:
         """Whether the index is proven >= 0 (so that it does not wrap around)."""

@@ -32,7 +32,9 @@ def refuse_complex(
     """
     for stmt in stmts:
         for name in _varied_complex(stmt, varied):
-            raise UnsupportedError(f"`{name}` is complex and depends on what is differentiated by", REMEDY, stmt.span)
+            raise UnsupportedError(
+                f"`{name}` is complex and depends on what is differentiated by", REMEDY, stmt.span
+            )
     if any(is_complex(a.type) for a in outputs):
         raise UnsupportedError("the function returns a complex value", REMEDY, whole)
 

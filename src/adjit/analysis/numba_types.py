@@ -84,7 +84,15 @@ def resolve(function: Callable[..., Any], arguments: tuple[types.Type, ...]) -> 
     try:
         known = context().resolve_value_type(function)
         signature = known.get_call_type(context(), arguments, {})
-    except (NumbaError, NotImplementedError, ArithmeticError, LookupError, ValueError, AttributeError, TypeError):
+    except (
+        NumbaError,
+        NotImplementedError,
+        ArithmeticError,
+        LookupError,
+        ValueError,
+        AttributeError,
+        TypeError,
+    ):
         return None  # what a typing template raises says no more than that there is no such operation
     return None if signature is None else signature.return_type
 

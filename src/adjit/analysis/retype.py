@@ -184,20 +184,23 @@ class Retyper:
                 body, values, _ = self._branch(stmt.body, stmt.values, results, None, span)
                 return replace(stmt, args=args, body=body, values=values, results=results)
             case Derive():
-                results = tuple(self._sym(r, span) for r in stmt.results)
-                params = tuple(self._sym(p, span) for p in stmt.params)
-                args = tuple(
-                    self._cast(a, p.type, span) if isinstance(p.type, Scalar) else a
-                    for a, p in zip(self._atoms(stmt.args, span), params, strict=True)
-                )
-                firsts = results[:1] if stmt.with_value else ()
-                whole = firsts or tuple(
-                    Sym("value", self.inference.fact(v).type) for v in stmt.values  # type: ignore[union-attr]
-                )
-                body, values, _ = self._branch(stmt.body, stmt.values, whole, None, span)
-                return replace(stmt, args=args, params=params, body=body, values=values, results=results)
+                return self._derive(stmt)
             case _:
                 return stmt
+
+    def _derive(self, stmt: Derive) -> Stmt:
+        span = stmt.span
+        results = tuple(self._sym(r, span) for r in stmt.results)
+        params = tuple(self._sym(p, span) for p in stmt.params)
+        args = tuple(
+            self._cast(a, p.type, span) if isinstance(p.type, Scalar) else a
+            for a, p in zip(self._atoms(stmt.args, span), params, strict=True)
+        )
+        facts = [self.inference.fact(v) for v in stmt.values]
+        own = tuple(Sym("value", f.type if f else v.type) for f, v in zip(facts, stmt.values, strict=True))
+        whole = results[:1] if stmt.with_value else own
+        body, values, _ = self._branch(stmt.body, stmt.values, whole, None, span)
+        return replace(stmt, args=args, params=params, body=body, values=values, results=results)
 
     def _let(self, let: Let) -> Stmt:
         args = self._atoms(let.args, let.span)

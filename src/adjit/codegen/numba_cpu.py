@@ -25,6 +25,7 @@ from adjit.ir.core import (
     Block,
     Const,
     Custom,
+    Derive,
     Ensure,
     Function,
     If,
@@ -278,6 +279,8 @@ class _Printer:
             case Custom():
                 self.block(stmt.body)
                 self.copies(stmt.results, stmt.values)
+            case Derive():
+                raise AssertionError("an inner gradient is printed after transform.expand")
             case Raise():
                 args = ", ".join(self.show.text(a) if isinstance(a, Sym) else repr(a) for a in stmt.args)
                 self.line(f"raise {stmt.exception}({args})", stmt.span)

@@ -16,7 +16,17 @@ from adjit.errors import MissingRuleError
 from adjit.frontend import arrays, custom, derive, expressions, inline, known
 from adjit.frontend.context import Lowering
 from adjit.frontend.fence import WRITE_THE_LOOP
-from adjit.frontend.values import Closure, GradientOf, Method, Partial, Static, TupleValue, Value, is_array, kind
+from adjit.frontend.values import (
+    Closure,
+    GradientOf,
+    Method,
+    Partial,
+    Static,
+    TupleValue,
+    Value,
+    is_array,
+    kind,
+)
 from adjit.ir.core import Atom, Const, Sym, Undef
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.rules.custom import CustomFunction

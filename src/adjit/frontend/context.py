@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -134,7 +134,7 @@ class Lowering:
         refuse(reason, self.span(node), remedy)
 
     @contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
+    def at(self, node: ast.AST) -> Generator[None]:
         """Statements built inside the `with` have the node's span."""
         before = self.builder.span
         if hasattr(node, "lineno"):

@@ -9,7 +9,7 @@ from adjit.frontend import calls
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import GradientOf, Static, TupleValue, Value, atoms, kind, rebuild
 from adjit.ir.core import Atom, Const, Derive, Sym
-from adjit.ir.types import Array
+from adjit.ir.types import INT64, UNKNOWN, Array, Type
 
 _OPERATORS = ("grad", "value_and_grad")
 
@@ -31,16 +31,10 @@ def operator(
 
 
 def _made(lx: Lowering, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    wrt: Value = kwargs.pop("wrt", args[1] if len(args) > 1 else Const(0, _int()))
+    wrt: Value = kwargs.pop("wrt", args[1] if len(args) > 1 else Const(0, INT64))
     if kwargs or not 1 <= len(args) <= 2:
         lx.refuse(node, f"'{name}' inside a program takes a function and wrt")
     return _gradient(lx, name, args[0], _static(wrt), node)
-
-
-def _int() -> object:
-    from adjit.ir.types import INT64
-
-    return INT64
 
 
 def _static(value: Value) -> object:
@@ -63,7 +57,9 @@ def call_gradient(
 ) -> Value:
     """The gradient, or (value, gradient), at these arguments."""
     if kwargs:
-        lx.refuse(node, "keywords in the call of a gradient inside a program", "pass its arguments by position")
+        lx.refuse(
+            node, "keywords in the call of a gradient inside a program", "pass its arguments by position"
+        )
     if any(k >= len(args) for k in made.wrt):
         lx.refuse(node, f"wrt={made.wrt} and {len(args)} arguments")
     given: list[Atom] = []
@@ -81,7 +77,9 @@ def call_gradient(
         value = calls.call(lx, made.function, inner, {}, node)
     values = tuple(atoms(value))
     if len(values) != 1 or isinstance(values[0].type, Array):
-        lx.refuse(node, f"a gradient needs a function that returns a real scalar, this one returns {kind(value)}")
+        lx.refuse(
+            node, f"a gradient needs a function that returns a real scalar, this one returns {kind(value)}"
+        )
     with_value = made.kind == "value_and_grad"
     results = [Sym(getattr(v, "name", "value"), _open(v)) for v in values] if with_value else []
     gradients = [Sym(f"d{p.name}", p.type) for p, on in zip(params, active, strict=True) if on]
@@ -107,8 +105,6 @@ def call_gradient(
     return TupleValue((results[0], tree), None) if with_value else tree
 
 
-def _open(a: Atom) -> object:
+def _open(a: Atom) -> Type:
     """The type of a symbol that an atom flows into: an array's is known, a number's comes with typing."""
-    from adjit.ir.types import UNKNOWN
-
     return a.type if isinstance(a.type, Array) else UNKNOWN

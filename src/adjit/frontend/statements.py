@@ -10,7 +10,7 @@ from adjit.frontend import expressions, indexing, loops
 from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, DeadPath, Lowering
 from adjit.frontend.fence import STATEMENTS, WRITE_THE_LOOP
 from adjit.frontend.values import NONE, Closure, Static, TupleValue, Value, is_array, is_scalar, kind
-from adjit.ir.core import Const, If, name_fresh, Raise, Sym, TRUE
+from adjit.ir.core import TRUE, Const, If, Raise, Sym, name_fresh
 
 
 def run(lx: Lowering, stmts: Sequence[ast.stmt]) -> None:

@@ -7,7 +7,7 @@ the like, which is legal in derivative code only (a primal must keep its bits).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from adjit.ir.core import (
@@ -59,7 +59,7 @@ class Builder:
         self._open[-1].extend(block)
 
     @contextmanager
-    def collect(self) -> Iterator[list[Stmt]]:
+    def collect(self) -> Generator[list[Stmt]]:
         """Statements built inside the `with` go to the list it gives, not to the open block."""
         block: list[Stmt] = []
         self._open.append(block)

@@ -63,9 +63,7 @@ class Const:
     type: Scalar
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Const) and self.type == other.type and repr(self.value) == repr(other.value)
-        )
+        return isinstance(other, Const) and self.type == other.type and repr(self.value) == repr(other.value)
 
     def __hash__(self) -> int:
         return hash((repr(self.value), self.type))
@@ -272,7 +270,20 @@ class Raise:
 
 
 Stmt = (
-    Let | Load | Store | View | Alloc | Ensure | RefNew | RefAppend | RefGet | Loop | If | Custom | Derive | Raise
+    Let
+    | Load
+    | Store
+    | View
+    | Alloc
+    | Ensure
+    | RefNew
+    | RefAppend
+    | RefGet
+    | Loop
+    | If
+    | Custom
+    | Derive
+    | Raise
 )
 
 
@@ -310,6 +321,7 @@ def name_fresh(s: Sym, name: str) -> None:
 
 
 def is_array(atom: Atom) -> bool:
+    """Whether the atom is a reference to memory."""
     return isinstance(atom.type, Array)
 
 

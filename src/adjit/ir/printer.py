@@ -107,9 +107,7 @@ class _Printer:
                 self.emit(d, f"refappend {self.names(stmt.references)} {self.names(stmt.array)}")
             case RefGet():
                 position = self.atom(stmt.position)
-                self.emit(
-                    d, f"{self.defined(stmt.target)} = refget {self.names(stmt.references)} {position}"
-                )
+                self.emit(d, f"{self.defined(stmt.target)} = refget {self.names(stmt.references)} {position}")
             case Loop():
                 self._loop(stmt, d)
             case If():

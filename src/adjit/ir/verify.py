@@ -109,16 +109,20 @@ class _Verifier:
                 assert len(stmt.index) == stmt.array.type.ndim, f"{stmt.array}: wrong number of indices"
             case View():
                 source, target = stmt.array.type, stmt.target.type
-                assert isinstance(source, Array) and isinstance(target, Array)
+                assert isinstance(source, Array)
+                assert isinstance(target, Array)
                 if stmt.transpose:
-                    assert source.ndim == target.ndim and not stmt.index
+                    assert source.ndim == target.ndim
+                    assert not stmt.index
                 else:
                     assert len(stmt.index) == source.ndim, f"{stmt.array}: a view spells out every axis"
                     assert target.ndim == sum(isinstance(i, Slice) for i in stmt.index)
             case Alloc():
-                assert isinstance(stmt.target.type, Array) and len(stmt.shape) == stmt.target.type.ndim
+                assert isinstance(stmt.target.type, Array)
+                assert len(stmt.shape) == stmt.target.type.ndim
             case Ensure():
-                assert isinstance(stmt.target.type, Array) and stmt.target.type.ndim == 1
+                assert isinstance(stmt.target.type, Array)
+                assert stmt.target.type.ndim == 1
             case RefNew():
                 assert isinstance(stmt.target.type, RefList)
             case RefAppend() | RefGet():

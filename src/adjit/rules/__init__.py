@@ -94,7 +94,7 @@ def prelude(ops: Iterable[str]) -> str:
     The text is plain functions (put Numba's decorator in front of each `def` as the back end needs it),
     and needs `import math` above it.
     """
-    from adjit.runtime import special as helpers
+    from adjit.rules import special_functions as helpers
 
     wanted = dict.fromkeys(name for op in ops for name in get(op).helpers)
     return "\n\n".join(inspect.getsource(getattr(helpers, name)) for name in wanted)

@@ -133,7 +133,7 @@ class Rule:
     compiles on scalars, each with this derivative; `Let.fn` may be any of them. aliases: callables that
     mean it, but are never printed (Numba lacks them): `Let.fn` stays None. symbol: the Python operator to
     print ("+", "**", "not"), if it is one; template: else a format string such as
-    "({1} if {0} else {2})". helpers: names of functions of `adjit.runtime.special` that the template
+    "({1} if {0} else {2})". helpers: names of functions of `adjit.rules.special_functions` that the template
     calls; generated modules copy their source (see `adjit.rules.prelude`). slopes: one per operand; None
     where the operand carries no derivative (or the whole tuple empty: the result is piecewise constant,
     an int or a bool). convention: what happens at points without a derivative, for the documentation's

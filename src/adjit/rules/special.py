@@ -1,6 +1,6 @@
 """Error functions, the gamma family, and the helpers their derivatives need.
 
-The helpers (`digamma`, `polygamma`, `spherical_bessel`) live in `adjit.runtime.special`; each family is
+The helpers (`digamma`, `polygamma`, `spherical_bessel`) live in `adjit.rules.special_functions`; each family is
 closed under differentiation, so derivatives of any order exist.
 """
 

@@ -18,6 +18,7 @@ from adjit.ir.core import (
     Block,
     Const,
     Custom,
+    Derive,
     Ensure,
     Function,
     If,
@@ -171,6 +172,8 @@ class _Machine:
             case Custom():
                 self.block(stmt.body)
                 self.bind(stmt.results, [self.flow(v) for v in stmt.values])
+            case Derive():
+                raise AssertionError("an inner gradient is interpreted after transform.expand")
             case Raise():
                 raise getattr(__import__("builtins"), stmt.exception)(*stmt.args)
 
@@ -181,8 +184,7 @@ class _Machine:
         values = [self.flow(a) for a in stmt.inits]
         turns: Any = range(MAX_TURNS)
         if stmt.index is not None:
-            assert stmt.lo is not None and stmt.hi is not None and stmt.step is not None
-            turns = range(*(int(self.read(a)) for a in (stmt.lo, stmt.hi, stmt.step)))
+            turns = range(*(int(self.read(a)) for a in (stmt.lo, stmt.hi, stmt.step) if a is not None))
         for k in turns:
             if stmt.index is not None:
                 self.env[stmt.index] = k
