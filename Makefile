@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 2
+MINUTES ?= 1
+SEED ?= 0
 CHECKED := src tests examples benchmarks
 
 .PHONY: help setup demo test lint types bench fuzz clean
@@ -13,7 +15,7 @@ help:
 	@echo "make demo   differentiate both example programs"
 	@echo "make test   lint, format, types, tests, code blocks of the documentation"
 	@echo "make bench  the speed table (QUICK=1: small sizes; ENZYME=DIR: beside real Enzyme)"
-	@echo "make fuzz   many random programs (FUZZ=500: how many)"
+	@echo "make fuzz   random programs against every check (MINUTES=1: twice, SEED=0)"
 
 setup: $(READY)
 
@@ -41,7 +43,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/core.py $(if $(QUICK),--quick) $(if $(ENZYME),--enzyme $(ENZYME))
 
 fuzz: $(READY)
-	ADJIT_FUZZ=$(or $(FUZZ),200) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q -m fuzz
+	$(BIN)/python -m adjit.testing.fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz
+	$(BIN)/python -m adjit.testing.fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --compiled
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

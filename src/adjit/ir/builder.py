@@ -90,7 +90,8 @@ class Builder:
             short = self._offset(name, atoms)
             if short is not None:
                 return short
-        if name in _COMPARISONS:
+        logic = name in ("and_", "or_", "xor") and all(a.type == BOOL for a in atoms)
+        if name in _COMPARISONS or logic:
             type_: Scalar = BOOL
         elif name == "select":
             value = atoms[1].type

@@ -15,6 +15,7 @@ from dataclasses import replace
 from adjit.analysis.regions import Region, Regions
 from adjit.ir.builder import Builder
 from adjit.ir.core import (
+    FALSE,
     ONE,
     ZERO,
     Atom,
@@ -34,10 +35,11 @@ from adjit.ir.core import (
     const,
     fresh,
 )
-from adjit.ir.types import INT64, Scalar
+from adjit.ir.types import BOOL, INT64, Scalar
 from adjit.ir.visit import inner_targets, targets
 from adjit.transform.clean import RAISING
 from adjit.transform.reverse.record import Decisions, Layout, Tape
+from adjit.transform.reverse.sites import CHUNK, Trip, site_of, trip_count
 
 _FIRST = 256  # elements of a record whose size is not known ahead
 
@@ -53,8 +55,9 @@ class Augment:
         self._buffer: dict[Tape, Sym] = {}
         self._cursor: dict[Tape, Atom] = dict.fromkeys(layout.tapes, ZERO)
         self._base: dict[Tape, Atom] = {}
-        self._sites = {t: _site(t, regions) for t in layout.tapes}
+        self._sites = {t: site_of(t, regions) for t in layout.tapes}
         self.limit = Sym("memory_limit", INT64)
+        self._stand_ins: dict[int, tuple[Loop, Loop]] = {}
 
     def build(self) -> tuple[Function, dict[Sym, Atom]]:
         """The function (results: the primal's; last parameter: the memory limit in bytes) and final tape atoms."""
@@ -74,12 +77,12 @@ class Augment:
         return replace(self._function, params=params, body=b.block()), final
 
     def _exact(self, tape: Tape) -> bool:
-        region, _, trips = self._sites[tape]
-        return region is self._regions.root and bool(trips)
+        site = self._sites[tape]
+        return site.region is self._regions.root and bool(site.trips)
 
     def _at_entry(self, tape: Tape, b: Builder) -> None:
         """Allocate a record at the function's top, before anything is touched, where its size is known there."""
-        _, _, trips = self._sites[tape]
+        trips = self._sites[tape].trips
         env: dict[Sym, Atom] = {p: p for p in self._function.params}
         bounds = [tuple(self._again(a, env, b) for a in t) for t in trips]
         if any(a is None for t in bounds for a in t):
@@ -146,21 +149,25 @@ class Augment:
         b.store(self._buffer[tape], (at,), s)
 
     def _ensure(self, region: Region, at: int, b: Builder) -> None:
-        for tape, (where, index, trips) in self._sites.items():
-            if where is not region or index != at:
+        for tape, site in self._sites.items():
+            if site.region is not region or site.at != at or site.loop is not None:
                 continue
             if self._exact(tape):
                 if tape not in self._buffer:
-                    self._allocate(tape, b, trips)
+                    self._allocate(tape, b, site.trips)
                 continue
             need: Atom = const(tape.width)
-            for lo, hi, step in trips:
+            for lo, hi, step in site.trips:
                 need = b.op("mul", need, trip_count(b, lo, hi, step))
-            need = b.op("add", self._cursor[tape], need)
-            self._check(tape, need, b)
-            grown = Sym("record", tape.buffer.type)
-            b.append(Ensure(grown, self._buffer[tape], need, b.span))
-            self._buffer[tape] = grown
+            self._grow(tape, need, b)
+
+    def _grow(self, tape: Tape, more: Atom, b: Builder) -> None:
+        """Make room for `more` elements after the cursor."""
+        need = b.op("add", self._cursor[tape], more)
+        self._check(tape, need, b)
+        grown = Sym("record", tape.buffer.type)
+        b.append(Ensure(grown, self._buffer[tape], need, b.span))
+        self._buffer[tape] = grown
 
     def _stmt(self, stmt: Stmt, b: Builder) -> None:
         match stmt:
@@ -181,7 +188,7 @@ class Augment:
     def _moved(self, region: Region) -> tuple[list[Tape], list[Tape]]:
         """Tapes whose cursor, and whose buffer, changes inside the region."""
         below = self._layout.below(region)
-        grown = [t for t in below if not self._exact(t) and region in self._sites[t][0].path()]
+        grown = [t for t in below if not self._exact(t) and region in self._sites[t].region.path()]
         return below, grown
 
     def _state(self, cursors: list[Tape], buffers: list[Tape]) -> tuple[Atom, ...]:
@@ -197,12 +204,24 @@ class Augment:
         return (*(Sym("cursor", INT64) for _ in cursors), *(Sym("record", t.buffer.type) for t in buffers))
 
     def _loop(self, stmt: Loop, b: Builder) -> None:
+        chunked = [t for t, site in self._sites.items() if site.loop is stmt]
+        if chunked:
+            self._chunks(stmt, chunked, b)
+        else:
+            self._turns(stmt, b)
+
+    def _turns(self, stmt: Loop, b: Builder) -> None:
+        """The loop with its body's records."""
         (region,) = self._regions.inner[id(stmt)]
         cursors, buffers = self._moved(region)
         inits = self._state(cursors, buffers)
         params, results = self._fresh(cursors, buffers), self._fresh(cursors, buffers)
         self._take(cursors, buffers, params)
         with b.collect() as body:
+            original = self._stand_ins.get(id(stmt), (stmt, stmt))[1].index
+            if original is not None and original != stmt.index:
+                assert stmt.index is not None
+                b.append(Let(original, "cast", (stmt.index,), None, stmt.span))
             self._block(region, b)
         nexts = self._state(cursors, buffers)
         self._take(cursors, buffers, results)
@@ -216,6 +235,89 @@ class Augment:
                 results=(*stmt.results, *results),
             )
         )
+
+    def _chunks(self, stmt: Loop, chunked: list[Tape], b: Builder) -> None:
+        """The same turns in chunks: a loop over chunks that ensures capacity, around a loop over turns."""
+        (region,) = self._regions.inner[id(stmt)]
+        cursors, buffers = self._moved(region)
+        buffers = [*buffers, *chunked]
+        carried = tuple(fresh(p) for p in stmt.params)
+        inits = (*stmt.inits, *self._state(cursors, buffers))
+        params, results = self._fresh(cursors, buffers), self._fresh(cursors, buffers)
+        self._take(cursors, buffers, params)
+        outer = Sym("chunk", INT64)
+        whole: Trip | None = None
+        stride: Atom | None = None
+        if stmt.index is not None:
+            assert stmt.lo is not None and stmt.hi is not None and stmt.step is not None
+            whole = (b.cast(stmt.lo, INT64), b.cast(stmt.hi, INT64), b.cast(stmt.step, INT64))
+            fixed = isinstance(whole[2], Const)
+            stride = const(int(whole[2].value) * CHUNK) if fixed else b.op("mul", whole[2], CHUNK)  # type: ignore
+        with b.collect() as body:
+            lo, hi, step = self._chunk(stmt, whole, outer, b)
+            turns = trip_count(b, lo, hi, step)
+            for tape in chunked:
+                self._grow(tape, b.op("mul", turns, tape.width), b)
+            inner, stop = self._stopping(stmt, carried, (lo, hi, step))
+            self._turns(inner, b)
+        ends = tuple(inner.results[: len(stmt.results)])
+        nexts = (*ends, *self._state(cursors, buffers))
+        self._take(cursors, buffers, results)
+        b.append(
+            Loop(
+                None if whole is None else outer,
+                None if whole is None else whole[0],
+                None if whole is None else whole[1],
+                stride,
+                (*carried, *params),
+                inits,
+                tuple(body),
+                nexts,
+                (*stmt.results, *results),
+                stop,
+                stmt.span,
+            )
+        )
+
+    def _chunk(self, stmt: Loop, whole: Trip | None, start: Sym, b: Builder) -> Trip:
+        """The range of one chunk that begins at `start`, of the loop's whole range."""
+        if whole is None:
+            return ZERO, const(CHUNK), ONE
+        _, hi, step = whole
+        end = b.op("add", start, b.op("mul", step, CHUNK))
+        if isinstance(step, Const):
+            return start, b.op("min" if int(step.value) > 0 else "max", end, hi), step  # type: ignore[arg-type]
+        up = b.op("gt", step, ZERO)
+        return start, b.op("select", up, b.op("min", end, hi), b.op("max", end, hi)), step
+
+    def _stopping(
+        self, stmt: Loop, carried: tuple[Sym, ...], bounds: tuple[Atom, Atom, Atom]
+    ) -> tuple[Loop, Atom | None]:
+        """The loop over one chunk's turns, which says whether it stopped early."""
+        results = tuple(fresh(r) for r in stmt.results)
+        index = Sym("turn", INT64) if stmt.index is None else Sym(stmt.index.name, INT64)
+        if stmt.index is not None and stmt.index.type == INT64:
+            index = stmt.index
+        inner = replace(
+            stmt, index=index, lo=bounds[0], hi=bounds[1], step=bounds[2], inits=carried, results=results
+        )
+        if stmt.stop is None:
+            return self._stands_for(inner, stmt), None
+        stopped, after = Sym("stopping", BOOL), Sym("stopped", BOOL)
+        inner = replace(
+            inner,
+            params=(*inner.params, stopped),
+            inits=(*inner.inits, FALSE),
+            nexts=(*inner.nexts, stmt.stop),
+            results=(*inner.results, after),
+        )
+        return self._stands_for(inner, stmt), after
+
+    def _stands_for(self, inner: Loop, stmt: Loop) -> Loop:
+        """Let the new loop have the body of the old one."""
+        self._regions.inner[id(inner)] = self._regions.inner[id(stmt)]
+        self._stand_ins[id(inner)] = (inner, stmt)
+        return inner
 
     def _branches(self, stmt: If | Custom, b: Builder) -> None:
         subs = self._regions.inner[id(stmt)]
@@ -257,45 +359,3 @@ class Augment:
                     results=(*stmt.results, *results),
                 )
             )
-
-
-Trip = tuple[Atom, Atom, Atom]
-
-
-def _site(tape: Tape, regions: Regions) -> tuple[Region, int, tuple[Trip, ...]]:
-    """Where the capacity of a tape is ensured: (region, before which statement, trip counts to multiply).
-
-    (region, -1, ()) means at the region's own start, for one turn.
-    """
-    region, at, trips = tape.region, -1, ()
-    while True:
-        loop = region.owner
-        if not isinstance(loop, Loop) or loop.index is None or loop.stop is not None:
-            return region, at, trips
-        bounds = (loop.lo, loop.hi, loop.step)
-        region, at = region.parent, region.at  # type: ignore[assignment]
-        trips = (*trips, bounds)
-        inside: Region = region
-        outer = inside.owner
-        if not isinstance(outer, Loop) or not all(_outside(a, inside, regions) for t in trips for a in t):
-            return region, at, trips
-
-
-def _outside(a: Atom, region: Region, regions: Regions) -> bool:
-    return not isinstance(a, Sym) or a not in regions.defined(region)
-
-
-def trip_count(b: Builder, lo: Atom, hi: Atom, step: Atom) -> Atom:
-    """`len(range(lo, hi, step))` as int64."""
-    lo, hi, step = (b.cast(a, INT64) for a in (lo, hi, step))
-    span = b.op("sub", hi, lo)
-    if isinstance(step, Const):
-        s = int(step.value)
-        if s == 1:
-            return b.op("max", span, ZERO)
-        up = b.op("add", span, s - 1) if s > 0 else b.op("sub", b.op("neg", span), s + 1)
-        return b.op("max", b.op("floordiv", up, const(abs(s))), ZERO)
-    positive = b.op("gt", step, ZERO)
-    rounded = b.op("sub", b.op("add", span, step), b.op("select", positive, ONE, const(-1)))
-    return b.op("max", b.op("floordiv", rounded, step), ZERO)
-

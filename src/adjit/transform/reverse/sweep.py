@@ -44,7 +44,7 @@ from adjit.ir.types import INT64, Array, RefList, Scalar
 from adjit.ir.visit import blocks, operands, walk, yields
 from adjit.rules import get as rule_of
 from adjit.rules.base import Point
-from adjit.transform.reverse.augment import trip_count
+from adjit.transform.reverse.sites import trip_count
 from adjit.transform.reverse.increments import Increment, find_increment
 from adjit.transform.reverse.materialise import Materialiser, Scope
 from adjit.transform.custom import Pull, pull_call

@@ -1,0 +1,85 @@
+"""Where the capacity of each record is ensured.
+
+* a body of counted loops: before the outermost loop whose number of turns is known there, for all turns; at the
+  function's top that is the exact size;
+* a branch, or a loop that may stop early: the loop around it is cut into chunks of turns, and each chunk ensures what
+  its turns can write, so that a rare branch reserves next to nothing and no element costs a test;
+* a branch outside all loops: at its own start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adjit.analysis.regions import Region, Regions
+from adjit.ir.builder import Builder
+from adjit.ir.core import ONE, ZERO, Atom, Const, If, Loop, Sym, const
+from adjit.ir.types import INT64
+from adjit.transform.reverse.record import Tape
+
+CHUNK = 1024
+"""Turns of a loop between two looks at the capacity of a record that it may write."""
+
+Trip = tuple[Atom, Atom, Atom]
+
+
+@dataclass(frozen=True)
+class Site:
+    """In `region`, before statement `at` (-1: at its start), for the product of `trips` turns of the tape's region.
+
+    `loop`: the loop is cut into chunks instead; `region` is then where it stands.
+    """
+
+    region: Region
+    at: int
+    trips: tuple[Trip, ...] = ()
+    loop: Loop | None = None
+
+
+def site_of(tape: Tape, regions: Regions) -> Site:
+    """The site of a tape (see the module)."""
+    region = tape.region
+    while isinstance(region.owner, If):
+        assert region.parent is not None
+        region = region.parent
+    loop = region.owner
+    if not isinstance(loop, Loop):
+        return Site(tape.region, -1)
+    assert region.parent is not None
+    if region is not tape.region or loop.index is None or loop.stop is not None:
+        return Site(region.parent, region.at, (), loop)
+    return _hoisted(region, regions)
+
+
+def _hoisted(region: Region, regions: Regions) -> Site:
+    """Before the outermost counted loop at which every number of turns is known."""
+    trips: tuple[Trip, ...] = ()
+    while True:
+        loop = region.owner
+        assert isinstance(loop, Loop) and loop.lo is not None and loop.hi is not None and loop.step is not None
+        trips = (*trips, (loop.lo, loop.hi, loop.step))
+        assert region.parent is not None
+        at, region = region.at, region.parent
+        outer = region.owner
+        counted = isinstance(outer, Loop) and outer.index is not None and outer.stop is None
+        if not counted or not all(_outside(a, region, regions) for t in trips for a in t):
+            return Site(region, at, trips)
+
+
+def _outside(a: Atom, region: Region, regions: Regions) -> bool:
+    return not isinstance(a, Sym) or a not in regions.defined(region)
+
+
+def trip_count(b: Builder, lo: Atom, hi: Atom, step: Atom) -> Atom:
+    """`len(range(lo, hi, step))` as int64."""
+    lo, hi, step = (b.cast(a, INT64) for a in (lo, hi, step))
+    span = b.op("sub", hi, lo)
+    if isinstance(step, Const):
+        s = int(step.value)  # type: ignore[arg-type]
+        if s == 1:
+            return b.op("max", span, ZERO)
+        up = b.op("add", span, s - 1) if s > 0 else b.op("sub", b.op("neg", span), s + 1)
+        return b.op("max", b.op("floordiv", up, const(abs(s))), ZERO)
+    positive = b.op("gt", step, ZERO)
+    rounded = b.op("sub", b.op("add", span, step), b.op("select", positive, ONE, const(-1)))
+    return b.op("max", b.op("floordiv", rounded, step), ZERO)

@@ -1,0 +1,180 @@
+"""Small programs, each of which shows what one pass does."""
+
+import numpy as np
+
+import adjit as aj
+
+
+def settles(x):
+    y = 1.0
+    while abs(y * y - x) > 1e-10:
+        y = 0.5 * (y + x / y)
+    return y
+
+
+def columns(a):
+    s = 0.0
+    for j in range(a.shape[1]):
+        column = a[:, j]
+        for i in range(a.shape[0]):
+            s += column[i]
+            column[i] = s
+    return s
+
+
+def triangle(a, n):
+    s = 0.0
+    for _ in range(n):
+        for j in range(2 * n - 1):
+            s += a[j]
+    return s
+
+
+def red_black(u, colour):
+    for i in range(1, u.shape[0] - 1):
+        for j in range(1, u.shape[1] - 1):
+            if (i + j) % 2 == colour:
+                u[i, j] = 0.5 * (u[i, j - 1] + u[i, j + 1])
+
+
+def clipped(x, low):
+    s = 0.0
+    for i in range(x.shape[0]):
+        v = x[i]
+        if v < low:
+            w = low
+        else:
+            w = v * 2.0
+        s += w
+    return s
+
+
+def pushes(a, x):
+    for i in range(1, a.shape[0]):
+        a[i] = a[i] + x
+        a[i - 1] = a[i - 1] - x
+        a[i] = a[i] + 2.0 * x
+
+
+def prefix(a):
+    for j in range(a.shape[0] - 1, 0, -1):
+        d = a[j]
+        a[j] = d * 0.5
+        a[j - 1] = a[j - 1] + d
+
+
+def repeats(x, y):
+    p = x * y + x * y
+    if p > 1.0:
+        p = p + x * y
+    return p
+
+
+def square_sum(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i] ** 2
+    return s
+
+
+def burgers(u, steps):
+    for _ in range(steps):
+        for i in range(1, u.shape[0]):
+            u[i] = u[i] - 0.1 * u[i] * (u[i] - u[i - 1])
+
+
+def gauss_seidel(u, f):
+    for i in range(1, u.shape[0] - 1):
+        u[i] = 0.5 * (u[i - 1] + u[i + 1] - f[i])
+
+
+def product(x):
+    p = 1.0
+    for i in range(x.shape[0]):
+        p *= x[i]
+    return p
+
+
+def branches(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        if x[i] > 0.0:
+            s += x[i] * s
+        else:
+            x[i] = s
+    return s
+
+
+def in_reach(x, y, h):
+    s = 0.0
+    for i in range(x.shape[0]):
+        d = x[i] - y[i]
+        if d * d < h:
+            s += d * d * d
+    return s
+
+
+def ping_pong(a, b, n):
+    for _ in range(n):
+        for i in range(a.shape[0]):
+            b[i] = a[i] * a[i]
+        a, b = b, a
+    return a[0]
+
+
+def doubles(x, y):
+    for i in range(x.shape[0]):
+        x[i] = x[i] * y[i]
+    return x[0]
+
+
+def product_rule(x):
+    return x * aj.grad(lambda y: x * y)(1.0)
+
+
+@aj.custom_vjp
+def clamped(x, low):
+    return max(x, low)
+
+
+def clamped_fwd(x, low):
+    return max(x, low), (x > low,)
+
+
+def clamped_bwd(res, ct):
+    (above,) = res
+    return ct if above else 0.5 * ct, None
+
+
+clamped.defvjp(clamped_fwd, clamped_bwd)
+
+
+@aj.custom_jvp
+def cubed(x):
+    return x * x * x
+
+
+def cubed_jvp(primals, tangents):
+    (x,), (t,) = primals, tangents
+    return x * x * x, 3.0 * x * x * t
+
+
+cubed.defjvp(cubed_jvp)
+
+
+def through_rules(x):
+    return clamped(x * 2.0, 1.0)
+
+
+def through_a_tangent_rule(x):
+    return cubed(x * 2.0)
+
+
+def scratch(x):
+    w = np.empty(x.shape[0])
+    for i in range(x.shape[0]):
+        w[i] = x[i] * x[i]
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += w[i] * w[i]
+    return s

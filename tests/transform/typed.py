@@ -1,0 +1,44 @@
+"""From a Python function and example arguments to typed IR, and IR run on copies of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjit.analysis.types import infer
+from adjit.frontend import lower
+from adjit.ir.core import Function, Sym
+from adjit.ir.verify import verify
+from adjit.runtime.arguments import spec_of
+from adjit.testing.interpret import interpret
+from adjit.transform.lowered import typed_out
+
+Pass = Callable[[Function], Function]
+
+
+def typed(f: Callable[..., Any], *args: Any) -> Function:
+    """The typed IR of a call, by Numba's rules."""
+    function = infer(lower(f, tuple(spec_of(a) for a in args)).function)
+    verify(function)
+    return function
+
+
+def structure(f: Callable[..., Any], function: Function, *args: Any) -> Any:
+    """The structure of the call's result."""
+    return typed_out(lower(f, tuple(spec_of(a) for a in args)).out, function)
+
+
+def active(function: Function) -> tuple[Sym, ...]:
+    """The float parameters."""
+    return tuple(p for p in function.params if p.type.differentiable)
+
+
+def run(function: Function, args: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
+    """Results, and the arguments afterwards; the arguments themselves are not touched."""
+    own = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
+    with np.errstate(all="ignore"):
+        results = interpret(function, tuple(own))
+    return results, own
+
