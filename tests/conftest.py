@@ -24,6 +24,8 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
             path.write_text(text, encoding="utf-8")
             return
         assert path.exists(), f"no {path.name}: run pytest with --update-golden, and read what it wrote"
-        assert text == path.read_text(encoding="utf-8"), f"{path.name} differs: --update-golden, and read the difference"
+        assert text == path.read_text(encoding="utf-8"), (
+            f"{path.name} differs: --update-golden, and read the difference"
+        )
 
     return compare

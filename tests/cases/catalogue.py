@@ -46,6 +46,9 @@ def selected() -> Iterator[tuple[Case, Combination]]:
                 for k, pair in enumerate(zip(everything[::2], everything[1::2], strict=True))
             ]
             chosen = [c for k, c in enumerate(chosen) if c.layout != "F" or k % 2 == 0]
+            chosen = [
+                c for c in chosen if c.dtype == "float64" or c.layout == "C" or c.mode in ("grad", "autodiff")
+            ]
         else:
             chosen = _rotated(case, turn, int(SAMPLE))
         for combination in chosen:

@@ -43,8 +43,6 @@ def as_references(function: Function) -> Function:
     return references(function, (), growing(function))[0]
 
 
-
-
 def reversed_(function: Function) -> Reversed:
     seeded = tuple(k for k, a in enumerate(function.results) if a.type.differentiable)
     return reverse(function, Wish(active(function), seeded, final=not function.results))
@@ -152,4 +150,6 @@ def test_reverse_in_split_mode(golden: Golden) -> None:
     rev = reverse(function, Wish(active(function), (0,), split=True))
     verify(rev.forward)
     verify(rev.backward)
-    golden("reverse_split", sections(p.doubles, augmented=to_text(rev.forward), reverse=to_text(rev.backward)))
+    golden(
+        "reverse_split", sections(p.doubles, augmented=to_text(rev.forward), reverse=to_text(rev.backward))
+    )

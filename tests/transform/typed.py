@@ -41,4 +41,3 @@ def run(function: Function, args: Sequence[Any]) -> tuple[tuple[Any, ...], list[
     with np.errstate(all="ignore"):
         results = interpret(function, tuple(own))
     return results, own
-

@@ -46,6 +46,11 @@ def _fdiv(a: Any, b: Any) -> Any:
         return np.divide(a, b)
 
 
+def _nonnegative(x: Any) -> Any:
+    assert x >= 0, "an integer that is said not to be negative is"
+    return x
+
+
 OPS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -75,6 +80,7 @@ OPS: dict[str, Callable[..., Any]] = {
     "szmul": lambda ct, s: ct * 0 if ct == 0 else ct * s,
     "select": lambda c, a, b: a if c else b,
     "stop_gradient": lambda x: x,
+    "nonneg": _nonnegative,
 }
 
 
@@ -87,6 +93,11 @@ class _UndefinedValue:
 
 
 _UNDEFINED = _UndefinedValue()
+
+
+def _poison(array: Any) -> Any:
+    """What memory holds where an undefined value was stored: a record may, but then nobody uses it."""
+    return np.nan if array.dtype.kind in "fc" else np.iinfo(np.int32).min
 
 
 def interpret(function: Function, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -143,7 +154,8 @@ class _Machine:
                 self.env[stmt.target] = self.read(stmt.array)[self.index(stmt.index)]
             case Store():
                 array, index = self.read(stmt.array), self.index(stmt.index)
-                array[index] = self.read(stmt.value)
+                value = self.flow(stmt.value)
+                array[index] = _poison(array) if value is _UNDEFINED else value
             case View():
                 array = self.read(stmt.array)
                 self.env[stmt.target] = array.T if stmt.transpose else array[self.index(stmt.index)]

@@ -240,6 +240,43 @@ def gather_scatter(x, p, y):
     return s
 
 
+def swapped_in_a_loop_of_a_branch(a, b, n):
+    if n > 3:
+        pass
+    else:
+        for _ in range(n):
+            a, b = b, a
+    return a[0] * a[0] + b[1]
+
+
+def swapped_in_a_taken_branch(a, b, n):
+    if n > 1:
+        for _ in range(n):
+            a, b = b, a
+    return a[0] * a[0] + b[1]
+
+
+def fresh_arrays_of_two_sizes(a, n):
+    for _ in range(n):
+        w = np.ones(3)
+        for _ in range(2):
+            w[0] = a[0] * a[2]
+            w = np.zeros(4)
+        a[1] = w[-1] + a[0] * a[1]
+    return a[0] * a[1]
+
+
+def view_rebound_after_a_guard(a, b, n):
+    if len(b) < 3:
+        return 0.5 * a[0]
+    k = 0
+    while k < n:
+        k += 1
+        for i in range(1, len(a)):
+            a = b[:i]
+    return a[0] * a[0]
+
+
 def transposed(m):
     t = m.T
     for i in range(t.shape[0]):
@@ -321,6 +358,24 @@ CASES = [
         (wave(5),),
         gradient=lambda x: (np.prod(x) / x,),
         origin="A1, as a tree",
+    ),
+    Case("swapped_in_a_loop_of_a_branch", swapped_in_a_loop_of_a_branch, (*_uv, 3), (0, 1), refusable=True),
+    Case("swapped_in_a_branch_not_taken", swapped_in_a_loop_of_a_branch, (*_uv, 5), (0, 1), refusable=True),
+    Case("swapped_in_a_taken_branch", swapped_in_a_taken_branch, (*_uv, 3), (0, 1), refusable=True),
+    Case(
+        "fresh_arrays_of_two_sizes",
+        fresh_arrays_of_two_sizes,
+        (wave(3), 2),
+        origin="fuzz 6147",
+        refusable=True,
+    ),
+    Case(
+        "view_rebound_after_a_guard",
+        view_rebound_after_a_guard,
+        (*_uv, 2),
+        (0, 1),
+        origin="fuzz 5998",
+        refusable=True,
     ),
     Case("copies_are_independent", copies_are_independent, (wave(3),), origin="A13"),
     Case(

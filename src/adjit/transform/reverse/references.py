@@ -15,7 +15,7 @@ references; its position in the list is the integer that is carried.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 
 from adjit.analysis.regions import Regions
@@ -73,6 +73,8 @@ class References(Rewriter):
         self.counts: dict[Sym, tuple[Sym, Sym]] = {}  # allocation -> (list, counter array)
         self.position: dict[Sym, Sym] = {}
         self.totals: dict[Sym, Sym] = {}
+        self.numbers: dict[Sym, _Numbers] = {}
+        self._open: set[Sym] = set()
         self._collect()
 
     # analysis
@@ -91,15 +93,23 @@ class References(Rewriter):
                 for r, a, b in zip(stmt.results, stmt.then_values, stmt.else_values, strict=True):
                     if isinstance(r.type, Array) and r not in self.apart:
                         inputs[r] = [a, b]
+        self.inputs = inputs
         self.sites = {p: self._sites(p, inputs) for p in inputs}
         used = {a for p in loops for a in self._reach(p, inputs)}
         for p in inputs:
             dynamic = any(not self._static(s) for s in self.sites[p])
             if p in used or dynamic:
                 self.phis[p] = inputs[p]
-        for p in list(self.phis):
-            for q in self._reach(p, inputs):
-                self.phis[q] = inputs[q]
+        todo = list(self.phis)
+        while todo:
+            for q in self._reach(todo.pop(), inputs):
+                if q not in self.phis:
+                    self.phis[q] = inputs[q]
+                    todo.append(q)
+                for base in map(self._base, self.sites[q]):
+                    if base in inputs and base not in self.phis and not self._static(base):
+                        self.phis[base] = inputs[base]
+                        todo.append(base)
         for p in self.phis:
             for s in self.sites[p]:
                 self._force(s)
@@ -141,6 +151,8 @@ class References(Rewriter):
             elif isinstance(stmt, Alloc):
                 self.forced.add(s)
                 return
+            elif s in self.inputs:
+                return
             else:
                 raise UnsupportedError(
                     f"the array `{s.name}`, chosen while the program runs, is rebound through a view of it",
@@ -169,7 +181,10 @@ class References(Rewriter):
             return []
         base = self._base(site)
         out: dict[Sym, None] = {}
-        if not self._static(base):
+        if base in self.phis and not self._static(base):
+            numbers = self._number(base)
+            out.update(dict.fromkeys(a for a in (numbers.tag, *numbers.extras.values()) if isinstance(a, Sym)))
+        elif not self._static(base):
             out[self._position_of(base)] = None
         for view in self._chain(site):
             for item in view.index:
@@ -179,13 +194,31 @@ class References(Rewriter):
                         out[a] = None
         return list(out)
 
+    def _number(self, p: Sym) -> _Numbers:
+        """The integers of a rebound array."""
+        if p not in self.numbers:
+            if p in self._open:
+                stmt = self.regions.definition.get(p)
+                raise UnsupportedError(
+                    f"the array `{p.name}` becomes a view of itself again and again",
+                    "keep the bounds in integers and index the whole array",
+                    None if stmt is None else stmt.span,
+                )
+            self._open.add(p)
+            extras: dict[tuple[Sym, Sym], Atom] = {
+                (s, n): Sym(n.name, n.type) for s in self.sites[p] for n in self._needs(s)
+            }
+            self._open.discard(p)
+            self.numbers[p] = _Numbers(Sym(f"{p.name}_tag", INT64), extras)
+        return self.numbers[p]
+
     def _position_of(self, alloc: Sym) -> Sym:
         if alloc not in self.position:
             self.position[alloc] = Sym(f"{alloc.name}_at", INT64)
         return self.position[alloc]
 
     def _keys(self, p: Sym) -> list[tuple[Sym, Sym]]:
-        return [(s, n) for s in self.sites[p] for n in self._needs(s)]
+        return list(self._number(p).extras)
 
     # rewriting
 
@@ -193,13 +226,8 @@ class References(Rewriter):
         """The function with rebound arrays as numbers."""
         if not self.phis and not self.forced:
             return self.function
-        numbers: dict[Sym, _Numbers] = {}
         for p in self.phis:
-            extras: dict[tuple[Sym, Sym], Atom] = {
-                (s, n): Sym(n.name, n.type) for s, n in self._keys(p)
-            }
-            numbers[p] = _Numbers(Sym(f"{p.name}_tag", INT64), extras)
-        self.numbers = numbers
+            self._number(p)
         b = Builder(self.function.span)
         for alloc in sorted(self.forced, key=lambda s: s.uid):
             assert isinstance(alloc.type, Array)
@@ -328,59 +356,69 @@ class References(Rewriter):
 
     def _make(self, b: Builder, p: Sym) -> None:
         """Define p again from its numbers."""
-        sites = self.sites[p]
-        if len(sites) == 1:
-            got = self._site(b, sites[0], p)
-            if got != p:
-                self.env[p] = got
-            return
-        self._switch(b, p, list(sites), p)
+        got = self._reference(b, p, self.numbers[p], p)
+        if got != p:
+            self.env[p] = got
 
-    def _switch(self, b: Builder, p: Sym, sites: list[Sym], target: Sym) -> None:
+    def _reference(self, b: Builder, p: Sym, numbers: _Numbers, target: Sym | None) -> Sym:
+        """What p refers to, given its numbers; defines `target` where anything need be computed."""
+        sites = list(self.sites[p])
+        if len(sites) == 1:
+            return self._site(b, sites[0], p, numbers, target)
+        target = Sym(p.name, p.type) if target is None else target
+        self._switch(b, p, numbers, sites, target)
+        return target
+
+    def _switch(self, b: Builder, p: Sym, numbers: _Numbers, sites: list[Sym], target: Sym) -> None:
         first, rest = sites[0], sites[1:]
-        tag = self.numbers[p].tag
         with b.collect() as then:
-            a = self._site(b, first, p, inner=True)
+            a = self._site(b, first, p, numbers, None)
         with b.collect() as els:
             if len(rest) == 1:
-                c = self._site(b, rest[0], p, inner=True)
+                c = self._site(b, rest[0], p, numbers, None)
             else:
                 c = Sym(p.name, p.type)
-                self._switch(b, p, rest, c)
-        cond = b.op("eq", tag, const(self.ids[first]))
+                self._switch(b, p, numbers, rest, c)
+        cond = b.op("eq", numbers.tag, const(self.ids[first]))
         b.if_(cond, tuple(then), tuple(els), (a,), (c,), (target,))
 
-    def _site(self, b: Builder, site: Sym, p: Sym, inner: bool = False) -> Sym:
-        """The reference of one site, made from p's numbers; defines p itself unless `inner`."""
+    def _site(self, b: Builder, site: Sym, p: Sym, numbers: _Numbers, target: Sym | None) -> Sym:
+        """The reference of one site, made from p's numbers; the last step defines `target` if given."""
         if self._static(site):
             return self.sym(site)
-        extras = self.numbers[p].extras
 
         def value(a: Atom) -> Atom:
-            return extras.get((site, a), self.atom(a)) if isinstance(a, Sym) else a
+            return numbers.extras.get((site, a), self.atom(a)) if isinstance(a, Sym) else a
 
-        base = self._base(site)
         chain = self._chain(site)
-        current = base if self._static(base) else None
-        if current is None:
-            listed, _ = self.counts[base]
-            last = not chain and not inner
-            current = p if last else Sym(p.name, base.type)
-            b.append(RefGet(current, listed, value(self._position_of(base)), b.span))
-        else:
-            current = self.sym(current)
+        last = None if chain else target
+        current = self._base_again(b, self._base(site), p, value, last)
         for k, view in enumerate(chain):
-            last = k == len(chain) - 1 and not inner
-            target = p if last else Sym(p.name, view.target.type)
+            made = target if target is not None and k == len(chain) - 1 else Sym(p.name, view.target.type)
             index = tuple(
                 Slice(*(None if x is None else value(x) for x in (i.start, i.stop, i.step)))
                 if isinstance(i, Slice)
                 else value(i)
                 for i in view.index
             )
-            b.append(View(target, current, index, view.transpose, b.span))
-            current = target
+            b.append(View(made, current, index, view.transpose, b.span))
+            current = made
         return current
+
+    def _base_again(
+        self, b: Builder, base: Sym, p: Sym, value: Callable[[Atom], Atom], target: Sym | None
+    ) -> Sym:
+        """The array under a site's views: static, kept in a list, or rebound itself."""
+        if self._static(base):
+            return self.sym(base)
+        if base in self.phis:
+            inner = self.numbers[base]
+            numbers = _Numbers(value(inner.tag), {k: value(v) for k, v in inner.extras.items()})
+            return self._reference(b, base, numbers, target)
+        listed, _ = self.counts[base]
+        made = Sym(p.name, base.type) if target is None else target
+        b.append(RefGet(made, listed, value(self._position_of(base)), b.span))
+        return made
 
 
 def references(
