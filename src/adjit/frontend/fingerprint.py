@@ -50,6 +50,7 @@ def _code(code: CodeType) -> Hashable:
     return (
         place,
         code.co_code.hex(),
+        code.co_linetable.hex(),  # errors and comments name lines inside the function too
         consts,
         code.co_names,
         code.co_varnames,
@@ -132,8 +133,15 @@ class _Walk:
         if isinstance(obj, np.ufunc):
             return ("ufunc", obj.__name__)
         if isinstance(obj, type):
-            return ("class", obj.__module__, obj.__qualname__, getattr(obj, "_fields", ()))
+            return self._class(obj, ())
         raise _UnstableError
+
+    def _class(self, cls: type, names: tuple[str, ...]) -> Hashable:
+        """A user's class: the defaults of a NamedTuple, and what else of it the code can name."""
+        fields = getattr(cls, "_fields", ())
+        defaults = tuple((k, self.value(v)) for k, v in getattr(cls, "_field_defaults", {}).items())
+        parts = tuple((n, self._named(getattr(cls, n), names)) for n in names if n not in fields and hasattr(cls, n))
+        return ("class", cls.__module__, cls.__qualname__, fields, defaults, parts)
 
     def function(self, f: FunctionType) -> Hashable:
         if (f.__module__ or "").partition(".")[0] in _LIBRARIES and "demos" not in (f.__module__ or ""):
@@ -154,7 +162,10 @@ class _Walk:
         return self._named(value, names)
 
     def _named(self, value: object, names: tuple[str, ...]) -> Hashable:
-        """A value that code can name; of a module, what of it the code can name."""
+        """A value that code can name; of a module or a class, what of it the code can name."""
+        if isinstance(value, type) and value.__module__.partition(".")[0] not in _LIBRARIES:
+            again = self._met((value, names))
+            return ("again", again) if again is not None else self._class(value, names)
         if not isinstance(value, ModuleType):
             return self.value(value)
         again = self._met(value)

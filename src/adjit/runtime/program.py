@@ -193,7 +193,13 @@ def _seeded(request: Request, primal: Primal) -> tuple[int, ...]:
 def _joint(
     request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
 ) -> tuple[Module, dict[str, Any]]:
-    wish = Wish(active, _seeded(request, primal), final=request.final, watch=request.debug_nans)
+    wish = Wish(
+        active,
+        _seeded(request, primal),
+        final=request.final,
+        watch=request.debug_nans,
+        repeats=request.width > 1,
+    )
     rev = reverse(primal.function, wish)
     units = (_unit(request, primal, rev.forward), _unit(request, primal, rev.backward, True))
     names = _Names()

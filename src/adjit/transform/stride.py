@@ -14,12 +14,14 @@ from adjit.ir.builder import Builder
 from adjit.ir.core import ZERO, Atom, Block, Const, Function, If, Let, Loop, Stmt, Sym, const
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, defined
+from adjit.transform.clean import RAISING
 
 
 @dataclass(frozen=True)
 class _Guard:
     """`(sign * index + rest) % modulus == residue`."""
 
+    test: Let
     sign: int
     rest: tuple[tuple[Atom, int], ...]
     modulus: int
@@ -34,10 +36,12 @@ class _Stride(Rewriter):
         if stmt.step not in (const(1), const(-1)) or stmt.index.type != INT64 or not stmt.body:
             return (stmt,)
         *lets, last = stmt.body
-        if not isinstance(last, If) or last.els or last.results or not all(isinstance(s, Let) for s in lets):
+        if not isinstance(last, If) or last.els or last.results:
             return (stmt,)
         guard = _guard(stmt, last.cond)
-        return (stmt,) if guard is None else _strided(stmt, (*lets, *last.then), guard)
+        if guard is None or not all(isinstance(s, Let) and (s.op not in RAISING or s is guard.test) for s in lets):
+            return (stmt,)
+        return _strided(stmt, (*lets, *last.then), guard)
 
 
 def _guard(loop: Loop, cond: Atom) -> _Guard | None:
@@ -62,7 +66,7 @@ def _guard(loop: Loop, cond: Atom) -> _Guard | None:
         rest = tuple((t, k) for t, k in terms if t != loop.index)
         if any(t in inside or t == loop.index for t, _ in rest):
             continue
-        return _Guard(mine[0], rest, m.value, residue)
+        return _Guard(mod, mine[0], rest, m.value, residue)
     return None
 
 

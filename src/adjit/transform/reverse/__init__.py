@@ -65,6 +65,7 @@ class Wish:
     inputs: active parameters (arrays get a shadow parameter, scalars an adjoint result). seeded: indices of
     results that receive a cotangent. final: whether arrays' final values are seeded through their shadows.
     split: the reverse function works on private copies and leaves what it is given alone. watch: `debug_nans`.
+    repeats: the reverse function is called several times on one forward sweep (several cotangents).
     """
 
     inputs: tuple[Sym, ...]
@@ -72,6 +73,7 @@ class Wish:
     final: bool = False
     split: bool = False
     watch: bool = False
+    repeats: bool = False
 
 
 _Built = tuple[Sweep, Builder, tuple[Atom, ...], Layout]
@@ -136,7 +138,7 @@ class _Planner:
             if self.regions.where[root][0] is not self.regions.root:
                 continue
             is_param = root in self.function.params
-            if not (self.wish.split or is_param):
+            if not (self.wish.split or is_param or self.wish.repeats):
                 continue
             assert isinstance(root.type, Array)
             shape = tuple(b.dim(root, k) for k in range(root.type.ndim))
