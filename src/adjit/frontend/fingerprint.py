@@ -71,14 +71,15 @@ class _Walk:
     """One traversal; objects are numbered in the order they are met."""
 
     def __init__(self) -> None:
-        self._seen: dict[int, int] = {}
+        self._seen: dict[tuple[int, tuple[str, ...]], int] = {}
         self._alive: list[object] = []
 
-    def _met(self, obj: object) -> int | None:
-        """The number of an object met before, else None (and it is numbered)."""
-        if id(obj) in self._seen:
-            return self._seen[id(obj)]
-        self._seen[id(obj)] = len(self._seen)
+    def _met(self, obj: object, names: tuple[str, ...] = ()) -> int | None:
+        """The number of an object met before (read by these names), else None (and it is numbered)."""
+        key = (id(obj), names)
+        if key in self._seen:
+            return self._seen[key]
+        self._seen[key] = len(self._seen)
         self._alive.append(obj)
         return None
 
@@ -132,7 +133,7 @@ class _Walk:
             return ("library", *name)
         if isinstance(obj, np.ufunc):
             return ("ufunc", obj.__name__)
-        if isinstance(obj, type):
+        if isinstance(obj, type) and hasattr(obj, "_field_defaults"):
             return self._class(obj, ())
         raise _UnstableError
 
@@ -164,11 +165,11 @@ class _Walk:
     def _named(self, value: object, names: tuple[str, ...]) -> Hashable:
         """A value that code can name; of a module or a class, what of it the code can name."""
         if isinstance(value, type) and value.__module__.partition(".")[0] not in _LIBRARIES:
-            again = self._met((value, names))
+            again = self._met(value, names)
             return ("again", again) if again is not None else self._class(value, names)
         if not isinstance(value, ModuleType):
             return self.value(value)
-        again = self._met(value)
+        again = self._met(value, names)
         if again is not None or value.__name__.partition(".")[0] in _LIBRARIES:
             return ("module", value.__name__)
         parts = tuple((n, self._named(vars(value)[n], names)) for n in names if n in vars(value))

@@ -94,7 +94,7 @@ class _Walk:
         self.names: list[tuple[dict[str, Any], str, object]] = []
         self.attributes: list[tuple[object, str, object]] = []
         self.parts: list[Hashable] = []
-        self._seen: set[int] = set()
+        self._seen: set[Hashable] = set()
 
     def function(self, f: Any) -> Hashable:
         """The key of a function; what it captures is appended to the lists."""
@@ -133,10 +133,10 @@ class _Walk:
 
     def _object(self, v: object, names: frozenset[str]) -> Hashable:
         """A class or an instance: its attributes that the function may read are built in, as globals are."""
-        if id(v) in self._seen:
+        if (id(v), names) in self._seen:
             return Same(v)
-        self._seen.add(id(v))
-        found = []
+        self._seen.add((id(v), names))
+        found: list[Hashable] = []
         for name in sorted(names):
             attribute = getattr(v, name, _ABSENT)
             if attribute is not _ABSENT and not isinstance(attribute, MethodType):
