@@ -62,6 +62,12 @@ class Const:
     value: bool | int | float | complex
     type: Scalar
 
+    @property
+    def integer(self) -> int:
+        """The value of an integer constant."""
+        assert not isinstance(self.value, complex)
+        return int(self.value)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Const) and self.type == other.type and repr(self.value) == repr(other.value)
 

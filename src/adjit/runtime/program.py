@@ -23,9 +23,9 @@ from adjit.ir.visit import walk
 from adjit.runtime import cache
 from adjit.runtime.compile import load, load_stored, stored_text
 from adjit.runtime.memory import limited
-from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.clean import clean
 from adjit.transform.forward import forward
+from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
 from adjit.transform.reverse import Reversed, Wish, reverse
 
@@ -107,7 +107,11 @@ def _key(request: Request) -> str | None:
 
 
 def _compiled(
-    request: Request, namespace: dict[str, Any], meta: dict[str, Any], captures: tuple[Any, ...], text: Callable[[], str]
+    request: Request,
+    namespace: dict[str, Any],
+    meta: dict[str, Any],
+    captures: tuple[Any, ...],
+    text: Callable[[], str],
 ) -> Compiled:
     call = namespace[meta["call"]]
     if meta["recording"]:
@@ -167,7 +171,9 @@ def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = 
     )
 
 
-def _primal(request: Request, primal: Primal, _: object, meta: dict[str, Any]) -> tuple[Module, dict[str, Any]]:
+def _primal(
+    request: Request, primal: Primal, _: object, meta: dict[str, Any]
+) -> tuple[Module, dict[str, Any]]:
     function = clean(primal.function, keep_raising=True)
     meta["call"] = function.name
     return Module((_unit(request, primal, function),), (), _doc(primal, "the primal")), meta
@@ -212,7 +218,10 @@ def _joint(
     shadows: list[str] = []
     seeds: list[str] = []
     adjoints: list[str] = []
-    of_array = [[f"d{names(p)}_{w}" if request.width > 1 else f"d{names(p)}" for w in range(request.width)] for p in arrays]
+    of_array = [
+        [f"d{names(p)}_{w}" if request.width > 1 else f"d{names(p)}" for w in range(request.width)]
+        for p in arrays
+    ]
     of_seed = [[f"{names(s)}_{w}" for w in range(request.width)] for s in rev.seeds]
     for w in range(request.width):
         targets = tuple(f"d{names(p)}_{w}" for p in scalars)
@@ -241,7 +250,9 @@ def _joint(
 def _split(
     request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
 ) -> tuple[Module, dict[str, Any]]:
-    rev = reverse(primal.function, Wish(active, _seeded(request, primal), split=True, watch=request.debug_nans))
+    rev = reverse(
+        primal.function, Wish(active, _seeded(request, primal), split=True, watch=request.debug_nans)
+    )
     units = (_unit(request, primal, rev.forward), _unit(request, primal, rev.backward, True))
     meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records, recording=True)
     return Module(units, (), _doc(primal, "value, and pullback")), meta

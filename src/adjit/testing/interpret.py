@@ -100,13 +100,20 @@ def _poison(array: Any) -> Any:
     return np.nan if array.dtype.kind in "fc" else np.iinfo(np.int32).min
 
 
-def interpret(function: Function, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results of the function; arrays among the arguments are mutated as the program says."""
+def interpret(function: Function, args: tuple[Any, ...], strict: bool = True) -> tuple[Any, ...]:
+    """The results of the function; arrays among the arguments are mutated as the program says.
+
+    `strict`: an undefined result is a fault. Else it is poison: what an augmented sweep passes on may be undefined
+    where the reverse sweep does not use it.
+    """
     machine = _Machine()
     assert len(args) == len(function.params), f"{len(function.params)} arguments are wanted"
     machine.env.update(zip(function.params, args, strict=True))
     machine.block(function.body)
-    return tuple(machine.read(a) for a in function.results)
+    if strict:
+        return tuple(machine.read(a) for a in function.results)
+    flows = [(a, machine.flow(a)) for a in function.results]
+    return tuple(_poison(np.empty(0, a.type.name)) if v is _UNDEFINED else v for a, v in flows)  # type: ignore[union-attr]
 
 
 class _Machine:

@@ -111,7 +111,7 @@ class _Carry(Rewriter):
                 return False
             if base_a == stmt.index:
                 moved = True
-                off_a += int(stmt.step.value)  # type: ignore[arg-type]
+                off_a += stmt.step.integer
             elif base_a is not None and base_a in inner:
                 return False
             if off_a != off_b:

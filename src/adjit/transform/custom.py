@@ -1,10 +1,10 @@
 """Custom derivative rules put in place of what they are rules for.
 
-    custom (args): body -> y                          the primal, inlined
-    forward mode:   y, y_dot = rule(args, args_dot)
-    reverse mode:   y, res = fwd(args)                in the augmented forward sweep
-                    d_args += bwd(res, dy, shadows)   in the reverse sweep
-    reverse mode, only a jvp rule:  d_args += transpose of rule(args, .)(dy), by reverse mode on the rule itself
+custom (args): body -> y                          the primal, inlined
+forward mode:   y, y_dot = rule(args, args_dot)
+reverse mode:   y, res = fwd(args)                in the augmented forward sweep
+                d_args += bwd(res, dy, shadows)   in the reverse sweep
+reverse mode, only a jvp rule:  d_args += transpose of rule(args, .)(dy), by reverse mode on the rule itself
 """
 
 from __future__ import annotations
@@ -125,7 +125,9 @@ def _with_transpose(stmt: Custom, call: CustomCall, written: tuple[int, ...]) ->
 def _same_values(stmt: Custom, values: tuple[Atom, ...], name: str) -> None:
     mine, theirs = [r.type for r in stmt.results], [a.type for a in values]
     plain = [t if isinstance(t, Scalar) else (t.dtype, t.ndim) for t in mine if isinstance(t, Scalar | Array)]
-    rule = [t if isinstance(t, Scalar) else (t.dtype, t.ndim) for t in theirs if isinstance(t, Scalar | Array)]
+    rule = [
+        t if isinstance(t, Scalar) else (t.dtype, t.ndim) for t in theirs if isinstance(t, Scalar | Array)
+    ]
     if plain != rule:
         raise UnsupportedError(
             f"'{name}' returns a value of type {', '.join(map(str, theirs))}; "
@@ -214,9 +216,7 @@ def _transposed(
     moved = primal.function.params[n:]
     assert isinstance(primal.out, TupleSpec)
     first = sum(1 for _ in leaves(primal.out.items[0]))
-    seeded = tuple(
-        k for k, a in enumerate(primal.function.results) if k >= first and a.type.differentiable
-    )
+    seeded = tuple(k for k, a in enumerate(primal.function.results) if k >= first and a.type.differentiable)
     rev = reverse(primal.function, Wish(moved, seeded))
     zeros = tuple(const_of(0.0, t.type) for t in moved)
     env: dict[Sym, Atom] = dict(zip(rev.forward.params, (*res, *zeros, const(2**62)), strict=True))

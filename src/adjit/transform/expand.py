@@ -27,7 +27,9 @@ class _Expand(Rewriter):
         for p, on in zip(stmt.params, stmt.active, strict=True):
             if on and not p.type.differentiable:
                 raise ArgumentError(
-                    f"`{p.name}` is of type {p.type}, which has no derivative", "pass a float (1.0, not 1)", stmt.span
+                    f"`{p.name}` is of type {p.type}, which has no derivative",
+                    "pass a float (1.0, not 1)",
+                    stmt.span,
                 )
         outside = free(stmt.body) | {a for a in stmt.values if isinstance(a, Sym)}
         outside -= set(stmt.params)

@@ -2,8 +2,8 @@
 
     for t: n = dim(u, 0); m = n - 1; for i in range(m): ...   ->   n = dim(u, 0); m = n - 1; for t: for i ...
 
-Only extents and sums, differences and products of integers: they cannot raise, and cost nothing when no turn runs. Sizes
-of records are then known before the outermost loop.
+Only extents and sums, differences and products of integers: they cannot raise, and cost nothing when no turn
+runs. Sizes of records are then known before the outermost loop.
 """
 
 from __future__ import annotations

@@ -36,9 +36,12 @@ def sum_all(b: Builder, array: Sym) -> Atom:
     """The sum of all elements."""
     assert isinstance(array.type, Array)
     shape = tuple(b.dim(array, k) for k in range(array.type.ndim))
-    total = nest(
-        b, shape, lambda b, i, t: b.op("add", t, b.load(array, i)), const_of(0.0, array.type.dtype)
-    )
+
+    def one(b: Builder, i: tuple[Atom, ...], sofar: Atom | None) -> Atom:
+        assert sofar is not None
+        return b.op("add", sofar, b.load(array, i))
+
+    total = nest(b, shape, one, const_of(0.0, array.type.dtype))
     assert total is not None
     return total
 
@@ -63,5 +66,3 @@ def add_into(b: Builder, target: Sym, source: Sym) -> None:
         b.store(target, i, b.op("add", b.load(target, i), b.load(source, i)))
 
     nest(b, shape, one)
-
-

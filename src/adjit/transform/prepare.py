@@ -1,7 +1,7 @@
 """The primal made ready for a derivative transform.
 
-    loop: ... stop c             ->  loop carry (turn = 0): ... next turn + 1; stop c -> turns
-    v = view a[i, :]; t = load v[j]   ->  t = load a[i, j]
+loop: ... stop c             ->  loop carry (turn = 0): ... next turn + 1; stop c -> turns
+v = view a[i, :]; t = load v[j]   ->  t = load a[i, j]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`aj.pure`: copies in place of what a function would write; what it wrote becomes its result.
 
-    f(a, b): store a[..]; return r     ->   f(a, b): a' = copy of a; store a'[..]; return r, (a',)
+f(a, b): store a[..]; return r     ->   f(a, b): a' = copy of a; store a'[..]; return r, (a',)
 """
 
 from __future__ import annotations

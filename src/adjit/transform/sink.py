@@ -14,7 +14,6 @@ from dataclasses import replace
 from adjit.ir.core import Atom, Const, Function, If, Let, Load, Loop, Stmt, Store, Sym, fresh
 from adjit.ir.visit import Rewriter, substitute
 
-
 _PURE = frozenset({"add", "sub", "mul", "neg", "fdiv", "szmul", "select", "dim", "nonneg", "cast", "pos"})
 
 
@@ -117,6 +116,3 @@ class _Tail:
 def sink(function: Function) -> Function:
     """Tails of adjoint code in their branches (see the module)."""
     return replace(function, body=_Sink().block(function.body))
-
-
-

@@ -39,7 +39,9 @@ class _Stride(Rewriter):
         if not isinstance(last, If) or last.els or last.results:
             return (stmt,)
         guard = _guard(stmt, last.cond)
-        if guard is None or not all(isinstance(s, Let) and (s.op not in RAISING or s is guard.test) for s in lets):
+        if guard is None or not all(
+            isinstance(s, Let) and (s.op not in RAISING or s is guard.test) for s in lets
+        ):
             return (stmt,)
         return _strided(stmt, (*lets, *last.then), guard)
 
@@ -93,7 +95,7 @@ def _strided(loop: Loop, body: Block, guard: _Guard) -> tuple[Stmt, ...]:
     gap = b.op("sub", want, loop.lo) if up else b.op("sub", loop.lo, want)
     skip = b.op("mod", gap, guard.modulus)
     start = b.op("add" if up else "sub", loop.lo, skip)
-    if isinstance(guard.residue, Const) and not 0 <= int(guard.residue.value) < guard.modulus:  # type: ignore[arg-type]
+    if isinstance(guard.residue, Const) and not 0 <= guard.residue.integer < guard.modulus:
         return ()
     step = const(guard.modulus if up else -guard.modulus)
     strided = replace(loop, lo=start, step=step, body=body)

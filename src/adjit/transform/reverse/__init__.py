@@ -32,7 +32,8 @@ from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.materialise import KeepAllocationError, Scope
 from adjit.transform.reverse.record import Decisions, Layout
 from adjit.transform.reverse.references import references
-from adjit.transform.reverse.sweep import Context, Sweep
+from adjit.transform.reverse.shadows import Context
+from adjit.transform.reverse.sweep import Sweep
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.stride import stride
@@ -42,7 +43,8 @@ from adjit.transform.stride import stride
 class Reversed:
     """An augmented forward function and a reverse function.
 
-    forward: the primal's parameters, `limit` (bytes a record may take) -> the primal's results, then what is passed on: `saved` (split: `kept`, `saved`).
+    forward: the primal's parameters, `limit` (bytes a record may take) -> the primal's results, then what is
+    passed on: `saved` (split: `kept`, `saved`).
     backward: `kept` primal parameters, `saved`, `shadows`, `seeds` -> adjoints of the active scalar parameters.
     `passed`: the forward function's atoms for what is passed on.
     """
@@ -259,7 +261,7 @@ class _Planner:
 
 def _turns(loop: Loop) -> float:
     if isinstance(loop.lo, Const) and isinstance(loop.hi, Const) and isinstance(loop.step, Const):
-        return float(max(1, len(range(int(loop.lo.value), int(loop.hi.value), int(loop.step.value)))))
+        return float(max(1, len(range(loop.lo.integer, loop.hi.integer, loop.step.integer))))
     return 100.0
 
 
@@ -284,13 +286,23 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     forward = clean(stride(replace(forward, results=(*function.results, *passed))), keep_raising=True)
     records = tuple((t.dtype.name, t.width) for t in layout.tapes)
     return Reversed(
-        forward, backward, kept, saved, forward.results[len(function.results) :], shadows, planner.seeds, records, augment.limit
+        forward,
+        backward,
+        kept,
+        saved,
+        forward.results[len(function.results) :],
+        shadows,
+        planner.seeds,
+        records,
+        augment.limit,
     )
 
 
 def _outputs(function: Function, wish: Wish) -> list[Atom]:
     """What receives cotangents."""
-    outputs: list[Atom] = [function.results[k] for k in wish.seeded if function.results[k].type.differentiable]
+    outputs: list[Atom] = [
+        function.results[k] for k in wish.seeded if function.results[k].type.differentiable
+    ]
     if wish.final:
         outputs += [p for p in wish.inputs if isinstance(p.type, Array)]
     return outputs

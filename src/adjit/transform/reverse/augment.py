@@ -251,8 +251,8 @@ class Augment:
         if stmt.index is not None:
             assert stmt.lo is not None and stmt.hi is not None and stmt.step is not None
             whole = (b.cast(stmt.lo, INT64), b.cast(stmt.hi, INT64), b.cast(stmt.step, INT64))
-            fixed = isinstance(whole[2], Const)
-            stride = const(int(whole[2].value) * CHUNK) if fixed else b.op("mul", whole[2], CHUNK)  # type: ignore
+            step = whole[2]
+            stride = const(step.integer * CHUNK) if isinstance(step, Const) else b.op("mul", step, CHUNK)
         with b.collect() as body:
             lo, hi, step = self._chunk(stmt, whole, outer, b)
             turns = trip_count(b, lo, hi, step)
@@ -286,7 +286,7 @@ class Augment:
         _, hi, step = whole
         end = b.op("add", start, b.op("mul", step, CHUNK))
         if isinstance(step, Const):
-            return start, b.op("min" if int(step.value) > 0 else "max", end, hi), step  # type: ignore[arg-type]
+            return start, b.op("min" if step.integer > 0 else "max", end, hi), step
         up = b.op("gt", step, ZERO)
         return start, b.op("select", up, b.op("min", end, hi), b.op("max", end, hi)), step
 

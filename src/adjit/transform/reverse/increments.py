@@ -1,6 +1,6 @@
 """Recognises `a[i] = a[i] + e - f ...`: the element's adjoint stays where it is, only e and f receive.
 
-    t = load a[i]; u = t + e; v = u - f; store a[i] = v   (u, v read once; nothing writes a[i] in between)
+t = load a[i]; u = t + e; v = u - f; store a[i] = v   (u, v read once; nothing writes a[i] in between)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def find_increment(sweep: Sweep, store: Store) -> Increment | None:
 def _descend(sweep: Sweep, store: Store, a: Atom, terms: list[tuple[Atom, int]]) -> bool:
     if not isinstance(a, Sym):
         return False
-    region, at = sweep.regions.place[id(store)]
+    region, _ = sweep.regions.place[id(store)]
     stmt = sweep.regions.definition.get(a)
     if stmt is None or sweep.regions.where[a][0] is not region:
         return False

@@ -65,9 +65,7 @@ class Scope:
 class Materialiser:
     """The stack of scopes, and the search for values."""
 
-    def __init__(
-        self, regions: Regions, alias: Alias, affine: Affine, decisions: Decisions, layout: Layout
-    ):
+    def __init__(self, regions: Regions, alias: Alias, affine: Affine, decisions: Decisions, layout: Layout):
         self.regions, self.alias, self.affine = regions, alias, affine
         self.decisions, self.layout = decisions, layout
         self.stack: list[Scope] = []
@@ -233,7 +231,7 @@ class Materialiser:
         return len(self.stack) - 1 if level is None else max(least, level)
 
     def _level(self, s: Sym) -> int | None:
-        region, at = self.regions.where[s]
+        region, _ = self.regions.where[s]
         d = self._open(region)
         if d is None:
             return None
@@ -354,7 +352,6 @@ class Materialiser:
     # emission
 
     def _emit(self, s: Sym, level: int) -> Atom:
-        region, _ = self.regions.where[s]
         if self.stack[level].region in self.layout.home.get(s, ()):
             return self._recorded(s, self.stack[level].region, level)
         stmt = self.regions.definition.get(s)
@@ -444,4 +441,3 @@ def _slice_atoms(view: View) -> tuple[Atom, ...]:
         else:
             out.append(item)
     return tuple(out)
-

@@ -132,10 +132,7 @@ class References(Rewriter):
 
     def _sites(self, p: Sym, inputs: dict[Sym, list[Atom]]) -> tuple[Sym, ...]:
         found = {
-            a
-            for q in self._reach(p, inputs)
-            for a in inputs[q]
-            if isinstance(a, Sym) and a not in inputs
+            a for q in self._reach(p, inputs) for a in inputs[q] if isinstance(a, Sym) and a not in inputs
         }
         return tuple(sorted(found, key=lambda s: s.uid))
 
@@ -183,7 +180,9 @@ class References(Rewriter):
         out: dict[Sym, None] = {}
         if base in self.phis and not self._static(base):
             numbers = self._number(base)
-            out.update(dict.fromkeys(a for a in (numbers.tag, *numbers.extras.values()) if isinstance(a, Sym)))
+            out.update(
+                dict.fromkeys(a for a in (numbers.tag, *numbers.extras.values()) if isinstance(a, Sym))
+            )
         elif not self._static(base):
             out[self._position_of(base)] = None
         for view in self._chain(site):
@@ -296,8 +295,8 @@ class References(Rewriter):
         if not array:
             return (self.rebuild(stmt),)
         plain = [j for j in range(len(stmt.params)) if j not in array]
-        params, inits, results = ([x[j] for j in plain] for x in (stmt.params, stmt.inits, stmt.results))
-        new_inits = [self.atom(a) for a in inits]
+        params, results = ([x[j] for j in plain] for x in (stmt.params, stmt.results))
+        new_inits = [self.atom(stmt.inits[j]) for j in plain]
         head = Builder(stmt.span)
         for j in array:
             p = stmt.params[j]
@@ -347,9 +346,7 @@ class References(Rewriter):
         for j in array:
             results += self._symbols(stmt.results[j])
             self._make(tail, stmt.results[j])
-        new = If(
-            self.atom(stmt.cond), bodies[0], bodies[1], yields[0], yields[1], tuple(results), stmt.span
-        )
+        new = If(self.atom(stmt.cond), bodies[0], bodies[1], yields[0], yields[1], tuple(results), stmt.span)
         return (new, *tail.block())
 
     # making references again
@@ -430,6 +427,3 @@ def references(
     """
     r = References(function, forced, apart)
     return r.run(), r.totals
-
-
-

@@ -56,7 +56,9 @@ def _hoisted(region: Region, regions: Regions) -> Site:
     trips: tuple[Trip, ...] = ()
     while True:
         loop = region.owner
-        assert isinstance(loop, Loop) and loop.lo is not None and loop.hi is not None and loop.step is not None
+        assert (
+            isinstance(loop, Loop) and loop.lo is not None and loop.hi is not None and loop.step is not None
+        )
         trips = (*trips, (loop.lo, loop.hi, loop.step))
         assert region.parent is not None
         at, region = region.at, region.parent
@@ -75,7 +77,7 @@ def trip_count(b: Builder, lo: Atom, hi: Atom, step: Atom) -> Atom:
     lo, hi, step = (b.cast(a, INT64) for a in (lo, hi, step))
     span = b.op("sub", hi, lo)
     if isinstance(step, Const):
-        s = int(step.value)  # type: ignore[arg-type]
+        s = step.integer
         if s == 1:
             return b.op("max", span, ZERO)
         up = b.op("add", span, s - 1) if s > 0 else b.op("sub", b.op("neg", span), s + 1)

@@ -13,13 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
-from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
-    ONE,
-    ZERO,
     Alloc,
     Atom,
     Const,
@@ -29,48 +25,30 @@ from adjit.ir.core import (
     Load,
     Loop,
     Raise,
-    RefAppend,
-    RefGet,
-    RefNew,
-    Slice,
     Stmt,
     Store,
     Sym,
-    View,
-    const,
     fresh,
 )
-from adjit.ir.types import INT64, Array, RefList, Scalar
+from adjit.ir.types import INT64, Array, Scalar
 from adjit.ir.visit import blocks, operands, walk, yields
 from adjit.rules import get as rule_of
 from adjit.rules.base import Point
-from adjit.transform.reverse.sites import trip_count
-from adjit.transform.reverse.increments import Increment, find_increment
-from adjit.transform.reverse.materialise import Materialiser, Scope
 from adjit.transform.custom import Pull, pull_call
 from adjit.transform.nests import add_into, sum_all
+from adjit.transform.reverse.heads import reversed_range
+from adjit.transform.reverse.increments import Increment, find_increment
+from adjit.transform.reverse.materialise import Scope
 from adjit.transform.reverse.record import Tape
+from adjit.transform.reverse.shadows import Context, Shadows
 from adjit.transform.reverse.trees import Trees
-
-
-@dataclass
-class Context:
-    """What is active, and what of the reversed function exists from the start."""
-
-    active: frozenset[Sym]  # scalars
-    active_array: dict[Sym, bool]  # arrays, by symbol
-    known_old: dict[int, Sym]
-    totals: dict[Sym, Sym]
-    watch: bool = False
-
 
 _POLYNOMIAL = frozenset({"add", "sub", "neg", "pos", "mul"})
 
 
-class Sweep(Materialiser):
+class Sweep(Shadows):
     """Builds the body of the reverse function."""
 
-    context: Context
     results: tuple[Atom, ...]
 
     def begin(self, context: Context) -> None:
@@ -114,114 +92,6 @@ class Sweep(Materialiser):
 
     def _or_zero(self, a: Atom | None, s: Sym) -> Atom:
         return const_of(0.0, s.type) if a is None else a
-
-    # shadows of memory
-
-    def shadow(self, a: Sym) -> Sym:
-        """The array that holds the adjoints of `a`'s elements."""
-        a = self.versions.get(a, a)
-        for scope in reversed(self.stack):
-            if a in scope.shadows:
-                return scope.shadows[a]
-        region, _ = self.regions.where[a]
-        level = self._open(region)
-        stmt = self.regions.definition.get(a)
-        if stmt is None or a in self.versions:
-            return self._zero_shadow(a)
-        assert level is not None, f"shadow of {a} asked for outside its region"
-        match stmt:
-            case Alloc():
-                made = self._shadow_of_allocation(stmt, level)
-            case View():
-                base = self.shadow(stmt.array)
-                index = tuple(self._item(i) for i in stmt.index)
-                level = self._shadow_level(base, stmt, level)
-                made = Sym(f"d{a.name}", a.type)
-                self.stack[level].builder.append(View(made, base, index, stmt.transpose, stmt.span))
-            case If():
-                made, level = self._shadow_of_branch(stmt, a, level)
-            case RefGet():
-                made = Sym(f"d{a.name}", a.type)
-                position = self.need(stmt.position)
-                level = self.at_level(stmt.position, level)
-                references = self._shadow_list(stmt.references)
-                self.stack[level].builder.append(RefGet(made, references, position, stmt.span))
-            case _:
-                raise UnsupportedError(
-                    f"the array `{a.name}` is rebound in a way that the reverse sweep cannot follow",
-                    "allocate the array before the loop and overwrite it, or swap two arrays by name",
-                    None if stmt is None else stmt.span,
-                )
-        self.stack[level].shadows[a] = made
-        return made
-
-    def _zero_shadow(self, a: Sym) -> Sym:
-        """A fresh shadow of an array that exists throughout: a parameter nobody asked about, a growing record."""
-        root = self.stack[0]
-        assert isinstance(a.type, Array)
-        self.kept[a] = None
-        shape = tuple(root.builder.dim(a, k) for k in range(a.type.ndim))
-        kind = replace(a.type, layout="C", readonly=False)
-        made = root.builder.alloc(f"d{a.name}", kind, shape, const_of(0.0, a.type.dtype))
-        root.shadows[a] = made
-        return made
-
-    def _shadow_list(self, listed: Sym) -> Sym:
-        """A list of zero shadows, one for each array of the list."""
-        root = self.stack[0]
-        if listed in root.shadows:
-            return root.shadows[listed]
-        assert isinstance(listed.type, RefList)
-        made, k, b = Sym(f"d{listed.name}", listed.type), Sym("k", INT64), root.builder
-        element = listed.type.element
-        b.append(RefNew(made, b.span))
-        with b.collect() as body:
-            a = Sym(listed.name, element)
-            b.append(RefGet(a, listed, k, b.span))
-            shape = tuple(b.dim(a, axis) for axis in range(element.ndim))
-            da = b.alloc(f"d{a.name}", element, shape, const_of(0.0, element.dtype))
-            b.append(RefAppend(made, da, b.span))
-        total = self.need(self.context.totals[listed])
-        b.append(Loop(k, ZERO, total, ONE, (), (), tuple(body), (), (), None, b.span))
-        root.shadows[listed] = made
-        return made
-
-    def _shadow_of_allocation(self, stmt: Alloc, level: int) -> Sym:
-        shape = tuple(self.need(n) for n in stmt.shape)
-        made = Sym(f"d{stmt.target.name}", stmt.target.type)
-        zero = const_of(0.0, stmt.target.type.dtype)  # type: ignore[union-attr]
-        self.stack[level].builder.append(Alloc(made, shape, zero, None, stmt.span))
-        return made
-
-    def _shadow_level(self, base: Sym, stmt: View, least: int) -> int:
-        for k, scope in enumerate(self.stack):
-            if base in scope.shadows.values():
-                least = max(least, k)
-        for item in stmt.index:
-            parts = (item.start, item.stop, item.step) if isinstance(item, Slice) else (item,)
-            for a in parts:
-                if a is not None:
-                    least = self.at_level(a, least)
-        return least
-
-    def _shadow_of_branch(self, stmt: If, a: Sym, level: int) -> tuple[Sym, int]:
-        cond = self.need(stmt.cond)
-        level = self.at_level(stmt.cond, level)
-        j = stmt.results.index(a)
-        bodies, values = [], []
-        for branch, ends in enumerate((stmt.then_values, stmt.else_values)):
-            before = self._replay(stmt, branch, level)
-            end = ends[j]
-            assert isinstance(end, Sym)
-            values.append(self.shadow(end))
-            bodies.append(self._unreplay(before).builder.block())
-        made = Sym(f"d{a.name}", a.type)
-        b = self.stack[level].builder
-        b.append(If(cond, bodies[0], bodies[1], (values[0],), (values[1],), (made,), stmt.span))
-        return made, level
-
-    def has_shadow(self, array: Sym) -> bool:
-        return self.context.active_array.get(array, False)
 
     # blocks
 
@@ -498,7 +368,7 @@ class Sweep(Materialiser):
 
     def _loop(self, stmt: Loop) -> None:
         (region,) = self.regions.inner[id(stmt)]
-        head = self._reversed_range(stmt)
+        head = reversed_range(self, stmt)
         outers = self.free_active(stmt)
         carried = [j for j, p in enumerate(stmt.params) if self.is_active(p)]
         tapes = self.layout.below(region)
@@ -532,31 +402,12 @@ class Sweep(Materialiser):
         self.cursor.update(zip(tapes, results[n + len(outers) :], strict=True))
         body = scope.builder.block()
         self.b.append(
-            Loop(head.index, head.lo, head.hi, head.step, params, inits, body, nexts, results, None, stmt.span)
+            Loop(
+                head.index, head.lo, head.hi, head.step, params, inits, body, nexts, results, None, stmt.span
+            )
         )
         for j, r in zip(carried, results, strict=False):
             self.add(stmt.inits[j], r)
-
-    def _reversed_range(self, stmt: Loop) -> _Head:
-        b = self.b
-        if stmt.index is None or stmt.stop is not None:
-            turns = self.need(stmt.results[-1])
-            first = b.op("sub", turns, ONE)
-            lo = step = None
-            if stmt.index is not None:
-                assert stmt.lo is not None and stmt.step is not None
-                lo, step = b.cast(self.need(stmt.lo), INT64), b.cast(self.need(stmt.step), INT64)
-            return _Head(Sym("turn", INT64), first, const(-1), const(-1), lo, step)
-        assert stmt.lo is not None and stmt.hi is not None and stmt.step is not None
-        lo, hi, step = (b.cast(self.need(a), INT64) for a in (stmt.lo, stmt.hi, stmt.step))
-        index = Sym(stmt.index.name, INT64)
-        if isinstance(step, Const) and int(step.value) == 1:
-            return _Head(index, b.op("sub", hi, ONE), b.op("sub", lo, ONE), const(-1))
-        if isinstance(step, Const) and int(step.value) == -1:
-            return _Head(index, b.op("add", hi, ONE), b.op("add", lo, ONE), const(1))
-        turns = trip_count(b, lo, hi, step)
-        last = b.op("add", lo, b.op("mul", b.op("sub", turns, ONE), step))
-        return _Head(index, last, b.op("sub", lo, step), b.op("neg", step))
 
 
 def product(b: Builder, ct: Atom, slope: Atom) -> Atom:
@@ -570,31 +421,3 @@ def product(b: Builder, ct: Atom, slope: Atom) -> Atom:
     if value in (1.0, -1.0):
         return ct if value > 0 else b.op("neg", ct)
     return b.op("mul" if math.isfinite(value) else "szmul", ct, slope)
-
-
-@dataclass
-class _Head:
-    """The range of a reversed loop, and how the primal's index follows from its index."""
-
-    index: Sym
-    lo: Atom
-    hi: Atom
-    step: Atom
-    first: Atom | None = None
-    stride: Atom | None = None
-
-    def bind(self, sweep: Sweep, stmt: Loop, scope: Scope) -> None:
-        """Make the loop's index and turn counter available in its scope."""
-        b = scope.builder
-        if stmt.index is None or stmt.stop is not None:
-            scope.values[stmt.params[-1]] = self.index
-        if stmt.index is None:
-            return
-        value: Atom = self.index
-        if stmt.stop is not None:
-            assert self.first is not None and self.stride is not None
-            value = b.op("add", self.first, b.op("mul", self.index, self.stride))
-        assert isinstance(stmt.index.type, Scalar)
-        scope.values[stmt.index] = b.cast(value, stmt.index.type)
-
-

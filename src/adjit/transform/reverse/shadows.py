@@ -1,0 +1,134 @@
+"""Shadows: memory mirrors memory. Each active array has one; a view's shadow is the same view of the shadow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from adjit.errors import UnsupportedError
+from adjit.ir.builder import const_of
+from adjit.ir.core import ONE, ZERO, Alloc, If, Loop, RefAppend, RefGet, RefNew, Slice, Sym, View
+from adjit.ir.types import INT64, Array, RefList
+from adjit.transform.reverse.materialise import Materialiser
+
+
+@dataclass
+class Context:
+    """What is active, and what of the reversed function exists from the start."""
+
+    active: frozenset[Sym]  # scalars
+    active_array: dict[Sym, bool]  # arrays, by symbol
+    known_old: dict[int, Sym]
+    totals: dict[Sym, Sym]
+    watch: bool = False
+
+
+class Shadows(Materialiser):
+    """Finds, or makes, the shadow of any array symbol where the sweep stands."""
+
+    context: Context
+
+    def shadow(self, a: Sym) -> Sym:
+        """The array that holds the adjoints of `a`'s elements."""
+        a = self.versions.get(a, a)
+        for scope in reversed(self.stack):
+            if a in scope.shadows:
+                return scope.shadows[a]
+        region, _ = self.regions.where[a]
+        level = self._open(region)
+        stmt = self.regions.definition.get(a)
+        if stmt is None or a in self.versions:
+            return self._zero_shadow(a)
+        assert level is not None, f"shadow of {a} asked for outside its region"
+        match stmt:
+            case Alloc():
+                made = self._shadow_of_allocation(stmt, level)
+            case View():
+                base = self.shadow(stmt.array)
+                index = tuple(self._item(i) for i in stmt.index)
+                level = self._shadow_level(base, stmt, level)
+                made = Sym(f"d{a.name}", a.type)
+                self.stack[level].builder.append(View(made, base, index, stmt.transpose, stmt.span))
+            case If():
+                made, level = self._shadow_of_branch(stmt, a, level)
+            case RefGet():
+                made = Sym(f"d{a.name}", a.type)
+                position = self.need(stmt.position)
+                level = self.at_level(stmt.position, level)
+                references = self._shadow_list(stmt.references)
+                self.stack[level].builder.append(RefGet(made, references, position, stmt.span))
+            case _:
+                raise UnsupportedError(
+                    f"the array `{a.name}` is rebound in a way that the reverse sweep cannot follow",
+                    "allocate the array before the loop and overwrite it, or swap two arrays by name",
+                    stmt.span,
+                )
+        self.stack[level].shadows[a] = made
+        return made
+
+    def _zero_shadow(self, a: Sym) -> Sym:
+        """A fresh shadow of an array that exists throughout: a parameter nobody asked about, a growing record."""
+        root = self.stack[0]
+        assert isinstance(a.type, Array)
+        self.kept[a] = None
+        shape = tuple(root.builder.dim(a, k) for k in range(a.type.ndim))
+        kind = replace(a.type, layout="C", readonly=False)
+        made = root.builder.alloc(f"d{a.name}", kind, shape, const_of(0.0, a.type.dtype))
+        root.shadows[a] = made
+        return made
+
+    def _shadow_list(self, listed: Sym) -> Sym:
+        """A list of zero shadows, one for each array of the list."""
+        root = self.stack[0]
+        if listed in root.shadows:
+            return root.shadows[listed]
+        assert isinstance(listed.type, RefList)
+        made, k, b = Sym(f"d{listed.name}", listed.type), Sym("k", INT64), root.builder
+        element = listed.type.element
+        b.append(RefNew(made, b.span))
+        with b.collect() as body:
+            a = Sym(listed.name, element)
+            b.append(RefGet(a, listed, k, b.span))
+            shape = tuple(b.dim(a, axis) for axis in range(element.ndim))
+            da = b.alloc(f"d{a.name}", element, shape, const_of(0.0, element.dtype))
+            b.append(RefAppend(made, da, b.span))
+        total = self.need(self.context.totals[listed])
+        b.append(Loop(k, ZERO, total, ONE, (), (), tuple(body), (), (), None, b.span))
+        root.shadows[listed] = made
+        return made
+
+    def _shadow_of_allocation(self, stmt: Alloc, level: int) -> Sym:
+        shape = tuple(self.need(n) for n in stmt.shape)
+        made = Sym(f"d{stmt.target.name}", stmt.target.type)
+        zero = const_of(0.0, stmt.target.type.dtype)  # type: ignore[union-attr]
+        self.stack[level].builder.append(Alloc(made, shape, zero, None, stmt.span))
+        return made
+
+    def _shadow_level(self, base: Sym, stmt: View, least: int) -> int:
+        for k, scope in enumerate(self.stack):
+            if base in scope.shadows.values():
+                least = max(least, k)
+        for item in stmt.index:
+            parts = (item.start, item.stop, item.step) if isinstance(item, Slice) else (item,)
+            for a in parts:
+                if a is not None:
+                    least = self.at_level(a, least)
+        return least
+
+    def _shadow_of_branch(self, stmt: If, a: Sym, level: int) -> tuple[Sym, int]:
+        cond = self.need(stmt.cond)
+        level = self.at_level(stmt.cond, level)
+        j = stmt.results.index(a)
+        bodies, values = [], []
+        for branch, ends in enumerate((stmt.then_values, stmt.else_values)):
+            before = self._replay(stmt, branch, level)
+            end = ends[j]
+            assert isinstance(end, Sym)
+            values.append(self.shadow(end))
+            bodies.append(self._unreplay(before).builder.block())
+        made = Sym(f"d{a.name}", a.type)
+        b = self.stack[level].builder
+        b.append(If(cond, bodies[0], bodies[1], (values[0],), (values[1],), (made,), stmt.span))
+        return made, level
+
+    def has_shadow(self, array: Sym) -> bool:
+        return self.context.active_array.get(array, False)
