@@ -29,3 +29,9 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         )
 
     return compare
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Generated programs run as plain Python: for wide grids, where compiling would take the time."""
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")

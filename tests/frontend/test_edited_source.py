@@ -52,7 +52,9 @@ print(json.dumps({name: fingerprint(importlib.import_module(name).f) for name in
 def keys(folder: Path, constant: str) -> dict[str, str | None]:
     """The keys that a new process makes of the functions, with K replaced."""
     for name, text in {**TEXTS, **OTHERS}.items():
-        (folder / f"{name}.py").write_text(text.replace("#K", "\n" * int(float(constant))).replace("K", constant))
+        (folder / f"{name}.py").write_text(
+            text.replace("#K", "\n" * int(float(constant))).replace("K", constant)
+        )
     source = str(Path(__file__).resolve().parents[2] / "src")
     done = subprocess.run(
         [sys.executable, "-B", "-c", SCRIPT, *TEXTS],

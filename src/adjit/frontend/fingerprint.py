@@ -141,7 +141,9 @@ class _Walk:
         """A user's class: the defaults of a NamedTuple, and what else of it the code can name."""
         fields = getattr(cls, "_fields", ())
         defaults = tuple((k, self.value(v)) for k, v in getattr(cls, "_field_defaults", {}).items())
-        parts = tuple((n, self._named(getattr(cls, n), names)) for n in names if n not in fields and hasattr(cls, n))
+        parts = tuple(
+            (n, self._named(getattr(cls, n), names)) for n in names if n not in fields and hasattr(cls, n)
+        )
         return ("class", cls.__module__, cls.__qualname__, fields, defaults, parts)
 
     def function(self, f: FunctionType) -> Hashable:

@@ -1,0 +1,214 @@
+"""Custom rules in loops, over mutated arrays, in both modes. Rules are wrong on purpose where that shows who is asked."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import adjit as aj
+
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
+
+@aj.custom_vjp
+def wave(x, y):
+    return math.sin(x) * y
+
+
+def wave_fwd(x, y):
+    return math.sin(x) * y, (math.cos(x), y, math.sin(x))
+
+
+def wave_bwd(res, ct):
+    c, y, s = res
+    return 10.0 * c * y * ct, s * ct  # ten times too much in x
+
+
+wave.defvjp(wave_fwd, wave_bwd)
+
+
+@aj.custom_jvp
+def square(x):
+    return x * x
+
+
+def square_jvp(primals, tangents):
+    return primals[0] * primals[0], 3.0 * primals[0] * tangents[0]  # 3, not 2
+
+
+square.defjvp(square_jvp)
+
+
+@aj.custom_vjp
+def scale(x, k):
+    for i in range(x.shape[0]):
+        x[i] = x[i] * k
+
+
+def scale_fwd(x, k):
+    old = x.copy()
+    for i in range(x.shape[0]):
+        x[i] = x[i] * k
+    return None, (old, k)
+
+
+def scale_bwd(res, ct, dx):
+    old, k = res
+    t = 0.0
+    for i in range(dx.shape[0]):
+        t += dx[i] * old[i]
+        dx[i] = dx[i] * k
+    return None, t
+
+
+scale.defvjp(scale_fwd, scale_bwd)
+
+
+def running(x, a):
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += wave(x * a[i], a[i])
+        a[i] = s
+    return s * s
+
+
+def test_vjp_rule_in_a_loop_that_overwrites_its_arguments() -> None:
+    x, a = 0.3, np.array([1.0, 2.0, 3.0])
+    value, (dx, da) = aj.value_and_grad(running, wrt=(0, 1))(x, a.copy())
+    s = sum(math.sin(x * v) * v for v in a)
+    assert value == pytest.approx(s * s, rel=1e-15)
+    assert dx == pytest.approx(2 * s * sum(10 * math.cos(x * v) * v * v for v in a), rel=1e-13)
+    np.testing.assert_allclose(da, 2 * s * (10 * np.cos(x * a) * a * x + np.sin(x * a)), rtol=1e-13)
+
+
+def test_final_state_is_the_plain_functions() -> None:
+    a = np.array([1.0, 2.0, 3.0])
+    plain = a.copy()
+    running(0.3, plain)
+    aj.grad(running)(0.3, a)
+    np.testing.assert_array_equal(a, plain)
+
+
+def powers(x, n):
+    s = 1.0
+    for _ in range(n):
+        s = s * square(x)
+    return s
+
+
+def test_jvp_rule_in_both_modes() -> None:
+    """In reverse mode the rule is transposed."""
+    want = 3 * 2.0 ** (2 * 3 - 1) * 3.0  # each of the n factors has slope 3x
+    assert aj.grad(powers)(2.0, 3) == pytest.approx(want)
+    assert aj.jvp(powers, (2.0, 3), (1.0, None))[1] == pytest.approx(want)
+    assert aj.vjp(powers, 2.0, 3)[1](1.0)[0] == pytest.approx(want)
+
+
+def scaled_cubes(x, k):
+    y = x.copy()
+    scale(y, k)
+    scale(y, k)
+    s = 0.0
+    for i in range(y.shape[0]):
+        s += y[i] ** 3
+    return s
+
+
+def test_rule_that_mutates() -> None:
+    x, k = np.array([1.0, 2.0, 3.0]), 2.0
+    dx, dk = aj.grad(scaled_cubes, wrt=(0, 1))(x, k)
+    np.testing.assert_allclose(dx, 3 * x**2 * k**6)
+    assert dk == pytest.approx(6 * k**5 * np.sum(x**3))
+
+
+def scaled_in_a_loop(x, k, times):
+    for _ in range(times):
+        scale(x, k)
+    return x[0]
+
+
+def test_arrays_of_a_rule_inside_a_loop_are_refused() -> None:
+    x = np.ones(3)
+    with pytest.raises(aj.UnsupportedError, match=r"(?s)scale\(x, k\).*\^"):
+        aj.grad(scaled_in_a_loop)(x, 2.0, 3)
+    np.testing.assert_array_equal(x, 1.0)
+
+
+@aj.custom_vjp
+def halve(x):
+    for i in range(x.shape[0]):
+        x[i] = 0.5 * x[i]
+
+
+def halve_fwd(x):
+    for i in range(x.shape[0]):
+        x[i] = 0.5 * x[i]
+    return None, ()
+
+
+def halve_bwd(res, ct, dx):
+    for i in range(dx.shape[0]):
+        dx[i] = 7.0 * dx[i]  # 7, not a half
+
+
+halve.defvjp(halve_fwd, halve_bwd)
+
+
+def halved_in_a_loop(x, times):
+    s = 0.0
+    for _ in range(times):
+        halve(x)
+        s += x[0] * x[1]
+    return s
+
+
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_mutating_rule_in_a_loop(times: int) -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    want = np.zeros(3)
+    for k in range(times, 0, -1):
+        want += 0.5**k * np.array([2.0, 1.0, 0.0]) if k else 0.0
+        want *= 7.0
+    np.testing.assert_allclose(aj.grad(halved_in_a_loop)(x, times), want)
+    np.testing.assert_array_equal(x, np.array([1.0, 2.0, 3.0]) * 0.5**times)
+
+
+def argument_scaled(x, k):
+    scale(x, k)
+    scale(x, k)
+
+
+def test_rule_that_mutates_an_argument() -> None:
+    x, k = np.array([1.0, 2.0, 3.0]), 2.0
+    dx = np.array([1.0, 10.0, 100.0])
+    result = aj.autodiff(aj.Reverse, argument_scaled, aj.Duplicated(x, dx), aj.Active(k))
+    np.testing.assert_array_equal(x, [4.0, 8.0, 12.0])
+    np.testing.assert_array_equal(dx, [4.0, 40.0, 400.0])
+    assert result.gradients[1] == pytest.approx(2 * k * (1 * 1 + 2 * 10 + 3 * 100))
+
+
+def branching(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        if x[i] > 1.0:
+            s += square(x[i])
+        else:
+            s += x[i]
+    return s
+
+
+def test_rule_in_a_branch() -> None:
+    np.testing.assert_allclose(aj.grad(branching)(np.array([0.5, 2.0])), [1.0, 6.0])
+
+
+def test_missing_rules_are_named() -> None:
+    @aj.custom_vjp
+    def bare(x):
+        return x
+
+    with pytest.raises(aj.MissingRuleError, match=r"(?s)'bare'.*\^"):
+        aj.grad(lambda x: bare(x) * x)(1.0)
+    with pytest.raises(aj.MissingRuleError, match="'wave' has no forward rule"):
+        aj.jvp(lambda x: wave(x, 1.0), (1.0,), (1.0,))

@@ -1,0 +1,220 @@
+"""Complex numbers are refused by name; 0-d arrays are arrays; `float()` and `int()` are what the plain call has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+
+import adjit as aj
+
+FLAVOURS: dict[str, Callable[[Any], Any]] = {"plain": lambda f: f, "njit": njit}
+flavours = pytest.mark.parametrize("wrap", FLAVOURS.values(), ids=FLAVOURS)
+
+# complex numbers
+
+
+def modulus(z):
+    return abs(z) ** 2
+
+
+def first_modulus(z, x):
+    return abs(z[0]) * x
+
+
+def from_parts(x):
+    z = complex(x, 1.0)
+    return abs(z) ** 2
+
+
+def times_i(x):
+    z = x * 1j
+    return abs(z)
+
+
+def in_memory(x):
+    z = np.zeros(2, np.complex128)
+    z[0] = x
+    return abs(z[0])
+
+
+def carried(x, n):
+    z = 1j
+    for _ in range(n):
+        z = z * x
+    return abs(z)
+
+
+def constant(x):
+    k = abs(3 + 4j)
+    return x * k
+
+
+def returned(x):
+    return x * (1 + 0j)
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "grad": lambda f, *args: aj.grad(f)(*args),
+    "vjp": lambda f, *args: aj.vjp(f, *args),
+    "jvp": lambda f, *args: aj.jvp(f, args, (1.0, *(None for _ in args[1:]))),
+}
+
+
+@flavours
+@pytest.mark.parametrize(
+    ("program", "args", "name"),
+    [
+        (modulus, (1 + 2j,), "z"),
+        (modulus, (np.complex64(1 + 2j),), "z"),
+        (first_modulus, (np.ones(2, complex), 2.0), "z"),
+    ],
+)
+@pytest.mark.parametrize("operator", ["grad", "vjp"])
+def test_complex_arguments_are_refused(
+    operator: str, program: Any, args: tuple[Any, ...], name: str, wrap: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(aj.UnsupportedError, match=rf"(?s)'{name}' is .*complex.*test_kinds_of_numbers.*\^"):
+        OPERATORS[operator](wrap(program), *args)
+
+
+def test_inactive_complex_arguments_are_refused_too() -> None:
+    with pytest.raises(aj.UnsupportedError, match="'z' is"):
+        aj.grad(first_modulus, wrt=1)(np.ones(2, complex), 2.0)
+    with pytest.raises(aj.UnsupportedError, match="'z' is"):
+        aj.jvp(first_modulus, (np.ones(2, complex), 2.0), (None, 1.0))
+
+
+@flavours
+@pytest.mark.parametrize(
+    ("program", "args", "line"),
+    [
+        (from_parts, (1.5,), "z = complex(x, 1.0)"),
+        (times_i, (1.5,), "z = x * 1j"),
+        (in_memory, (1.5,), "z[0] = x"),
+        (carried, (1.5, 3), "z"),
+        (returned, (1.5,), "return x * (1 + 0j)"),
+    ],
+)
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_active_complex_values_are_refused(
+    operator: str, program: Any, args: tuple[Any, ...], line: str, wrap: Callable[[Any], Any]
+) -> None:
+    kinds = (aj.UnsupportedError, aj.ArgumentError)  # grad of a complex result is a wrong call
+    with pytest.raises(kinds) as caught:
+        OPERATORS[operator](wrap(program), *args)
+    assert line in str(caught.value)
+    assert "^" in str(caught.value)
+
+
+@flavours
+def test_complex_constants_may_stay(wrap: Callable[[Any], Any]) -> None:
+    assert aj.grad(wrap(constant))(1.5) == 5.0
+
+
+def test_jit_does_not_differentiate() -> None:
+    assert aj.jit(modulus)(3 + 4j) == 25.0
+
+
+# 0-d arrays
+
+
+def squared(y):
+    return y[()] * y[()]
+
+
+def gathered(y, x):
+    for i in range(x.shape[0]):
+        y[()] = y[()] + x[i] * x[i]
+    return y[()] * y[()]
+
+
+def local(x):
+    a = np.zeros(())
+    for i in range(x.shape[0]):
+        a[()] += x[i] * x[i]
+    b = np.empty_like(a)
+    b[()] = a[()] ** 2
+    return b[()]
+
+
+def filled(x):
+    a = np.full((), 2.0)
+    a[...] = x
+    return a[()] * x
+
+
+def squares_itself(y, n):
+    for _ in range(n):
+        y[()] = y[()] * y[()]
+
+
+@flavours
+def test_zero_dimensions(wrap: Callable[[Any], Any]) -> None:
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(aj.grad(wrap(squared))(np.array(3.0)), 6.0)
+    dy, dx = aj.grad(wrap(gathered), wrt=(0, 1))(np.array(3.0), x)
+    np.testing.assert_array_equal(dy, 16.0)
+    np.testing.assert_array_equal(dx, 32.0 * x)
+    np.testing.assert_array_equal(aj.grad(wrap(local))(x), 20.0 * x)
+    assert aj.grad(wrap(filled))(3.0) == 6.0
+
+
+def test_zero_dimensions_in_place() -> None:
+    y, f = np.array(2.0), aj.pure(squares_itself)
+    (state,), pullback = aj.vjp(f, y, 3)
+    assert state == 256.0
+    assert pullback((np.array(1.0),))[0] == 8 * 2.0**7
+    assert aj.jvp(f, (y, 3), (np.array(1.0), None))[1][0] == 8 * 2.0**7
+    assert y == 2.0
+
+
+# conversions
+
+
+def tenth(x):
+    return float(x) * 0.1
+
+
+def tenths(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += float(x[i]) * 0.1
+    return s
+
+
+def counted(x, k):
+    return x * int(k)
+
+
+@flavours
+def test_float_of_float32(wrap: Callable[[Any], Any]) -> None:
+    """In Numba float(x) stays float32; in Python it is a float. Either way times 0.1 is in double precision."""
+    x = np.float32(1 / 3)
+    for f, argument in ((wrap(tenth), x), (wrap(tenths), np.full(3, x))):
+        value, gradient = aj.value_and_grad(f)(argument)
+        assert value == f(argument) == aj.jit(f)(argument)
+        np.testing.assert_array_equal(np.asarray(gradient), np.float32(0.1))
+        assert np.asarray(gradient).dtype == np.float32
+
+
+def only_converted(x):
+    y = float(x)
+    return y * y
+
+
+def test_float_is_typed_as_numba_types_it() -> None:
+    x = np.float32(1 / 3)
+    f = njit(only_converted)
+    assert aj.value_and_grad(f)(x)[0] == f(x) == np.float32(x * x)
+    assert aj.value_and_grad(only_converted)(x)[0] == only_converted(x) == float(x) ** 2
+
+
+@flavours
+@pytest.mark.parametrize("k", [np.int32(3), np.uint8(3), 3, True])
+def test_int_of_integers(k: Any, wrap: Callable[[Any], Any]) -> None:
+    f = wrap(counted)
+    assert aj.value_and_grad(f)(1.5, k)[0] == f(1.5, k)
