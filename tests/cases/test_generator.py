@@ -84,7 +84,7 @@ FEATURES = {
     "strided view": r"\[::2\]",
     "reversed view": r"\[::-1\]",
     "row": r"M\[.* % M\.shape\[0\]\]",
-    "column": r"M\[:, ",
+    "column": r"\[:, ",
     "scratch": r"np\.(empty|zeros)",
     "index array": r"\[\(?[pr]\[",
     "mutated index array": r"\n +[pr]\[.*\] (\+=|=) ",

@@ -8,8 +8,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adjit.ir.core import ONE, ZERO, Function, Let, Load, Loop, Slice, Stmt, Store, Sym, View
-from adjit.ir.types import INT64
+from adjit.ir.builder import const_of
+from adjit.ir.core import (
+    ONE,
+    ZERO,
+    Atom,
+    Const,
+    Function,
+    Let,
+    Load,
+    Loop,
+    Slice,
+    Stmt,
+    Store,
+    Sym,
+    Undef,
+    View,
+)
+from adjit.ir.types import BOOL, INT64, Scalar
 from adjit.ir.visit import Rewriter
 
 
@@ -54,6 +70,21 @@ class _ForwardViews(Rewriter):
                 index = tuple(next(rest) if isinstance(i, Slice) else i for i in view.index)
                 stmt = replace(stmt, array=view.array, index=index)
         return (stmt,)
+
+
+class _Fill(Rewriter):
+    """Numbers that no path reads are zeros, so that they can be recorded with the others."""
+
+    def atom(self, a: Atom) -> Atom:
+        if isinstance(a, Undef) and isinstance(a.type, Scalar):
+            return Const(False, BOOL) if a.type.is_bool else const_of(0, a.type)
+        return super().atom(a)
+
+
+def filled(function: Function) -> Function:
+    """Undefined numbers as zeros (see `_Fill`)."""
+    f = _Fill()
+    return replace(function, body=f.block(function.body), results=f.atoms(function.results))
 
 
 def count_turns(function: Function) -> Function:

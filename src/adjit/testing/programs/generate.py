@@ -112,6 +112,8 @@ def _main(
             group.append(argument.name)
         else:
             (scope.floats if isinstance(value, float) else scope.ints).append(argument.name)
+    scope.steady = tuple(v for v in scope.vectors if dice.chance(0.4))
+    scope.fixed |= set(scope.steady)
     writer = Statements(dice, weights, budget=dice.number(6, 24))
     body = writer.body(scope, 0, dice.number(2, 7))
     return Function("f", tuple(a.name for a in arguments), (*body, _total(dice, writer, scope)))

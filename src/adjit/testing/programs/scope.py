@@ -24,7 +24,9 @@ class Callee:
 @dataclass
 class Scope:
     """Names in scope. Arrays are never empty. `counters` are loop variables; `over` says over which array's
-    length a counter runs, so that it may index without wrapping."""
+    length a counter runs, so that it may index without wrapping. `steady` arrays are never
+    rebound: Numba iterates over no others.
+    """
 
     floats: list[str] = field(default_factory=list)
     ints: list[str] = field(default_factory=list)
@@ -36,6 +38,7 @@ class Scope:
     over: dict[str, str] = field(default_factory=dict)
     local_functions: list[tuple[str, int]] = field(default_factory=list)
     callees: list[Callee] = field(default_factory=list)
+    steady: tuple[str, ...] = ()
     loops: int = 0
     returns: str = "float"
     nested: bool = False

@@ -122,9 +122,9 @@ class Statements(Simple):
     def _for_elements(self, scope: Scope, depth: int) -> list[Statement]:
         """A loop over elements, with enumerate or zip."""
         d = self.dice
-        if not scope.vectors:
+        if not scope.steady:
             return []
-        a, b = d.pick(scope.vectors), d.pick(scope.vectors)
+        a, b = d.pick(scope.steady), d.pick(scope.steady)
         z, u, i = self.names.new("z"), self.names.new("z"), self.names.new("i")
         inner = scope.inner()
         inner.loops += 1

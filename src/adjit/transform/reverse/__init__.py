@@ -26,7 +26,7 @@ from adjit.transform.custom import with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.hoist import hoist
 from adjit.transform.nests import add_into, copy_into
-from adjit.transform.prepare import count_turns, forward_views
+from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
 from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.materialise import KeepAllocationError, Scope
@@ -267,7 +267,7 @@ def _turns(loop: Loop) -> float:
 
 def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
-    ready = _with_rules(hoist(clean(forward_views(function), keep_raising=True)), wish)
+    ready = _with_rules(hoist(clean(forward_views(filled(function)), keep_raising=True)), wish)
     planner, (sweep, b, adjoints, layout) = _planned(ready, wish)
     function = planner.function
     augment = Augment(function, planner.regions, planner.decisions, layout, set(sweep.context.known_old))
@@ -349,6 +349,7 @@ def _planned(function: Function, wish: Wish) -> tuple[_Planner, _Built]:
     versions = growing(function)
     while True:
         rewritten, totals = references(function, forced, versions)
+        rewritten = filled(rewritten)
         planner = _Planner(count_turns(rewritten), wish, totals, versions)
         try:
             return planner, planner.plan()

@@ -100,6 +100,11 @@ class References(Rewriter):
             dynamic = any(not self._static(s) for s in self.sites[p])
             if p in used or dynamic:
                 self.phis[p] = inputs[p]
+        while True:
+            more = [p for p in inputs if p not in self.phis and any(a in self.phis for a in inputs[p])]
+            if not more:
+                break
+            self.phis.update((p, inputs[p]) for p in more)
         todo = list(self.phis)
         while todo:
             for q in self._reach(todo.pop(), inputs):
