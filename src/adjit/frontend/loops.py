@@ -63,6 +63,7 @@ class _Plan:
         self.facts = liveness_of(lx, node)
         self.before = lx.env
         self.guesses: dict[str, Value] = {}
+        self.unsure = False  # a name has one kind on one path through a turn, and none on the others
 
     def start(self) -> tuple[Env, list[_Carried]]:
         """The names at the start of a turn."""
@@ -113,8 +114,11 @@ class _Plan:
             return [Undef(p.type) for p in slot.params]
         found = None if isinstance(value, Conflict) else fits(value, slot.template)
         if found is None and isinstance(self.before.names.get(slot.name, UNBOUND), Unbound):
-            if slot.name not in self.guesses and not isinstance(value, Conflict):
-                self.guesses[slot.name] = value
+            if slot.name not in self.guesses:
+                if isinstance(value, Conflict):
+                    self.unsure = True
+                else:
+                    self.guesses[slot.name] = value
                 return None
         if found is None:
             self.lx.refuse(
@@ -187,6 +191,9 @@ def _emit(
         nexts = [plan.nexts(slot, branch.env) for slot in carried]
         if all(n is not None for n in nexts):
             break
+        if plan.unsure:
+            plan.unsure = False
+            plan.scout(lambda index=index: turn(index))
     flat = [a for n in nexts if n is not None for a in n]
     after = plan.before.copy()
     names = [n for n in plan.facts.assigned if n not in plan.facts.start]
