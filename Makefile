@@ -8,12 +8,13 @@ MINUTES ?= 1
 SEED ?= 0
 CHECKED := src tests examples benchmarks
 
-.PHONY: help setup demo test lint types bench fuzz clean
+.PHONY: help setup demo test test-all lint types bench fuzz clean
 .NOTPARALLEL:
 
 help:
 	@echo "make demo   differentiate both example programs"
 	@echo "make test   lint, format, types, tests, code blocks of the documentation"
+	@echo "make test-all  every combination of the wide grids as well (an hour)"
 	@echo "make bench  the speed table (QUICK=1: small sizes; ENZYME=DIR: beside real Enzyme)"
 	@echo "make fuzz   random programs against every check (MINUTES=1: twice, SEED=0)"
 
@@ -31,6 +32,9 @@ demo: $(READY)
 
 test: lint types
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+
+test-all: lint types
+	ADJIT_CASES=full $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --slow
 
 lint: $(READY)
 	$(BIN)/ruff check $(CHECKED)

@@ -62,7 +62,7 @@ def test_float32_agrees_with_float64(rule: Rule, k: int) -> None:
 
 
 @pytest.mark.parametrize(("rule", "k"), _ACTIVE, ids=_IDS)
-@pytest.mark.parametrize("dtype", [FLOAT64, FLOAT32], ids=str)
+@pytest.mark.parametrize("dtype", [FLOAT64, pytest.param(FLOAT32, marks=pytest.mark.slow)], ids=str)
 def test_numba_gives_the_types_and_values_of_the_ir(rule: Rule, k: int, dtype: Scalar) -> None:
     args = rule.samples[0].args
     program = derivative(derivative(call(rule, args, dtype), k), k)

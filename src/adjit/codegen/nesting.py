@@ -125,9 +125,14 @@ class Plan:
         for stmt in block:
             self._inside(stmt)
         sites = self._sites(block, end)
+        users: dict[Sym, Stmt] = {}
+        for stmt in block:
+            for a in operands(stmt):
+                if isinstance(a, Sym):
+                    users.setdefault(a, stmt)
         for k, stmt in enumerate(block):
             if k in sites:
-                self._nest(stmt, block)
+                self._nest(stmt, users)
 
     def _inside(self, stmt: Stmt) -> None:
         form = self.whiles.get(id(stmt))
@@ -152,11 +157,11 @@ class Plan:
         if short is not None and all(set(targets(s)) & self.nested.keys() for s in inner):
             self.shorts[stmt.results[0]] = short
 
-    def _nest(self, stmt: Stmt, block: Block) -> None:
+    def _nest(self, stmt: Stmt, users: dict[Sym, Stmt]) -> None:
         target = self.target(stmt)
         assert target is not None
         weight = 1 + self._weight(self.reads(stmt))
-        user = next((s for s in block if target in operands(s)), None)
+        user = users.get(target)
         beside = 0 if user is None else self._weight(operands(user))
         if weight + beside <= _MAX_WEIGHT:
             self.nested[target] = stmt
