@@ -14,7 +14,7 @@ CHECKED := src tests examples benchmarks
 help:
 	@echo "make demo   differentiate both example programs"
 	@echo "make test   lint, format, types, tests, code blocks of the documentation"
-	@echo "make test-all  every combination of the wide grids as well (an hour)"
+	@echo "make test-all  every combination of the wide grids as well (long)"
 	@echo "make bench  the speed table (QUICK=1: small sizes; ENZYME=DIR: beside real Enzyme)"
 	@echo "make fuzz   random programs against every check (MINUTES=1: twice, SEED=0)"
 

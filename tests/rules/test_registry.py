@@ -88,8 +88,10 @@ def test_numba_compiles_each_spelling(rule: Rule) -> None:
 def test_numba_compiles_each_spelling_in_float32(rule: Rule) -> None:
     names = [name for name in rule.spellings if rules.resolve(name) is not None]
     args = tuple(np.float32(a) for a in rule.samples[0].args)
-    want = _calls(rule, names)(*map(float, args))
-    assert numba.njit(_calls(rule, names))(*args) == pytest.approx(want, rel=2e-5), names
+    want = [
+        _calls(rule, [n])(*(map(float, args) if n.startswith("math.") else args))[0] for n in names
+    ]  # math has double precision only
+    assert numba.njit(_calls(rule, names))(*args) == pytest.approx(tuple(want), rel=1e-5), names
 
 
 def test_helpers_come_with_their_source() -> None:

@@ -38,6 +38,7 @@ from adjit.ir.core import (
     fresh,
 )
 from adjit.ir.types import Array, Scalar
+from adjit.ir.visit import operands
 from adjit.transform.reverse.record import Decisions, Layout
 
 
@@ -162,15 +163,22 @@ class Materialiser:
             self.wanted[s, region] = None
 
     def _choices(self, stmt: If, s: Sym) -> list[Atom]:
-        """The values of an array result that are defined outside the branches."""
+        """What an array result of a branch is made from, outside the branches."""
         j = stmt.results.index(s)
-        return [
-            v
-            for region, values in zip(
-                self.regions.inner[id(stmt)], (stmt.then_values, stmt.else_values), strict=True
-            )
-            if (v := values[j]) not in self.regions.defined(region)
-        ]
+        found: list[Atom] = []
+        for region, values in zip(
+            self.regions.inner[id(stmt)], (stmt.then_values, stmt.else_values), strict=True
+        ):
+            inside = self.regions.defined(region)
+            todo = [values[j]]
+            while todo:
+                a = todo.pop()
+                made = self.regions.definition.get(a) if isinstance(a, Sym) and a in inside else None
+                if made is None:
+                    found.append(a)
+                else:
+                    todo += operands(made)
+        return found
 
     def _keep(self, array: Sym) -> None:
         """An array made inside a loop or branch is needed: keep a reference to it, or refuse."""
