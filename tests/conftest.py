@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,4 +49,8 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Generated programs run as plain Python: for wide grids, where compiling would take the time."""
+    from adjit.api import engine
+
     monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+    monkeypatch.setattr(engine, "_stores", OrderedDict())
+    monkeypatch.setattr(engine, "_engines", {})

@@ -15,7 +15,6 @@ import pytest
 import adjit as aj
 
 from .record import (
-    UNCOMPILED,
     Arguments,
     Case,
     Combination,
@@ -27,12 +26,13 @@ from .record import (
     realise,
     reference_call,
     same_bits,
+    uncompiled,
 )
 
 
 def run(case: Case, combination: Combination) -> None:
     """Run one combination and raise AssertionError where anything is wrong."""
-    if UNCOMPILED and not case.differences:
+    if uncompiled() and not case.differences:
         pytest.skip("singular points need the adjoints' NumPy error model, which plain Python has not")
     try:
         MODES[combination.mode](case, combination)
@@ -44,7 +44,7 @@ def run(case: Case, combination: Combination) -> None:
 def _same_values(case: Case, how: Combination, value: Any, args: Arguments) -> None:
     """Value and final state against the plain run's, bit for bit where the two follow the same type rules."""
     want, final = reference_call(case, how.dtype, how.layout)
-    if how.dtype == "float32" and (how.flavour == "plain" or UNCOMPILED):
+    if how.dtype == "float32" and (how.flavour == "plain" or uncompiled()):
         # A plain function has NumPy 2's types (float32 stays float32), Numba's dispatcher widens: only
         # rounding agrees.
         assert close(value, want, "float32"), f"value {value!r}, plain run {want!r}"

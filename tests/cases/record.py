@@ -16,7 +16,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-UNCOMPILED = os.environ.get("ADJIT_UNCOMPILED") == "1"
+
+def uncompiled() -> bool:
+    """Whether generated programs run as plain Python now."""
+    return os.environ.get("ADJIT_UNCOMPILED") == "1"
+
 
 Arguments = tuple[Any, ...]
 Gradients = tuple[Any, ...]
@@ -127,7 +131,7 @@ def flavoured(program: Callable[..., Any], flavour: str) -> Callable[..., Any]:
 def reference_call(case: Case, dtype: str, layout: str) -> tuple[Any, Arguments]:
     """Value and final arguments of the plain function: Numba's, or plain Python's in uncompiled mode."""
     args = realise(case.args, dtype, layout)
-    run = case.program if UNCOMPILED else flavoured(case.program, "njit")
+    run = case.program if uncompiled() else flavoured(case.program, "njit")
     return run(*args), args
 
 

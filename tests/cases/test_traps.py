@@ -13,7 +13,7 @@ from numba import njit
 import adjit as aj
 
 from .programs.language import Fluid, named_tuple
-from .record import UNCOMPILED, differences, realise, vec, wave
+from .record import differences, realise, uncompiled, vec, wave
 
 FLAVOURS = pytest.mark.parametrize("wrap", [lambda f: f, njit], ids=["plain", "njit"])
 
@@ -286,7 +286,7 @@ def divides(x, y):
     return x / y + x
 
 
-@pytest.mark.skipif(UNCOMPILED, reason="plain Python always raises")
+@pytest.mark.skipif(uncompiled(), reason="plain Python always raises")
 def test_zero_division_follows_the_functions_own_error_model() -> None:
     """A dispatcher raises as Numba does; with error_model="numpy" it does not, and the gradient is inf."""
     with pytest.raises(ZeroDivisionError):

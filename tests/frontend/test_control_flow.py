@@ -56,7 +56,9 @@ def run(seed):
     return low, source
 
 
-@pytest.mark.parametrize("chunk", range(10))
+@pytest.mark.parametrize(
+    "chunk", [*range(4), *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 20))]
+)
 def test_random_control_flow(chunk):
     done = 0
     for seed in range(chunk * 100, chunk * 100 + 100):
