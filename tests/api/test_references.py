@@ -93,7 +93,7 @@ def test_every_operator(program: Any, args: tuple[Any, ...]) -> None:
     check_function(program, args)
 
 
-@REPEATED
+
 @pytest.mark.parametrize(
     ("program", "args"),
     [(fresh_each_turn, (A, B, 1)), (fresh_each_turn, (A, B, 3)), (work_array_each_turn, (A, 3))],
@@ -103,7 +103,7 @@ def test_every_operator_with_arrays_made_in_a_loop(program: Any, args: tuple[Any
     check_function(program, args)
 
 
-@REPEATED
+
 def test_batches_with_arrays_made_in_a_loop() -> None:
     """Two cotangents at once are two gradients."""
     shadows = [np.zeros(4), np.zeros(4)], [np.zeros(4), np.zeros(4)]

@@ -48,6 +48,10 @@ class Alias:
         """The memory that `array` may refer to."""
         return self._roots.get(array, _NONE) if isinstance(array, Sym) else _NONE
 
+    def held(self, listed: Sym) -> Roots:
+        """The memory that the arrays in a list may refer to."""
+        return self._held.get(listed, _NONE)
+
     def _grow(self, table: dict[Sym, Roots], s: Sym, more: Roots) -> bool:
         old = table.get(s, _NONE)
         new = old | more

@@ -73,7 +73,9 @@ def _take(mode: Mode, a: Any, source: Source, k: int) -> _Taken:
     if kind is Duplicated:
         if a.shadow is None:
             name = _called(source, k)
-            raise ArgumentError(f"'{name}' is Duplicated with None for a shadow", "give an array, or write Const(x)")
+            raise ArgumentError(
+                f"'{name}' is Duplicated with None for a shadow", "give an array, or write Const(x)"
+            )
         return _Taken(a.value, (mask_of(a.shadow), 1, False), (a.shadow,))
     if kind is Const:
         return _Taken(a.value, _CONST)

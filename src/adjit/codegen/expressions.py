@@ -134,6 +134,8 @@ class Expressions:
     def _call(self, let: Let) -> Printed:
         args = let.args
         match let.op:
+            case "dim" if isinstance(args[0].type, RefList):
+                return f"len({self.text(args[0])})", _ATOM
             case "dim":
                 return f"{self.text(args[0])}.shape[{self.text(args[1])}]", _ATOM
             case "cast":

@@ -266,7 +266,10 @@ class Lowering:
                 then.env.names.setdefault(name, self.env.names[name])
         self.join(keep, then, Branch([], self.env))
         pending = [name for name in EXITS if before.flag(name) in flags]
-        if len(pending) == 1 and (then.env.dead or then.env.flag(pending[0]) == TRUE):
+        alone = (
+            len(pending) == 1 == len(flags)
+        )  # no other exit, a `break` that ends here among them, skips `run`
+        if alone and (then.env.dead or then.env.flag(pending[0]) == TRUE):
             self.env.names[pending[0]] = TRUE  # either it was taken before, or inside
 
     # Python objects

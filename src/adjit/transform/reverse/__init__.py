@@ -15,8 +15,23 @@ from adjit.analysis.dependence import may_overwrite_later
 from adjit.analysis.ranges import lower_bounds
 from adjit.analysis.regions import Region, Regions
 from adjit.ir.builder import Builder, const_of
-from adjit.ir.core import Atom, Const, Custom, Function, Load, Loop, Stmt, Store, Sym
-from adjit.ir.types import Array
+from adjit.ir.core import (
+    ONE,
+    ZERO,
+    Atom,
+    Const,
+    Custom,
+    Function,
+    Load,
+    Loop,
+    RefAppend,
+    RefGet,
+    RefNew,
+    Stmt,
+    Store,
+    Sym,
+)
+from adjit.ir.types import INT64, Array, RefList
 from adjit.ir.visit import Rewriter, defined, free, inner_targets, targets, walk
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
@@ -82,10 +97,9 @@ _Built = tuple[Sweep, Builder, tuple[Atom, ...], Layout]
 
 
 class _Planner:
-    def __init__(self, function: Function, wish: Wish, totals: dict[Sym, Sym], versions: dict[Sym, Sym]):
+    def __init__(self, function: Function, wish: Wish, versions: dict[Sym, Sym]):
         self.wish = wish
         self.versions = versions
-        self.totals = totals
         self.function = function
         self.regions = Regions(function)
         self.alias = Alias(function)
@@ -109,7 +123,7 @@ class _Planner:
         sweep.results = self.function.results
         sweep.versions = self.versions
         active = frozenset(self.activity.scalars)
-        sweep.begin(Context(active, self.active_array, known, self.totals, self.wish.watch))
+        sweep.begin(Context(active, self.active_array, known, self.wish.watch))
         b = Builder(simplify=True)
         root = Scope(self.regions.root, b, len(self.function.body))
         root.shadows.update({p: d for p, d in self.shadow_of.items() if self.active_array[p]})
@@ -152,7 +166,31 @@ class _Planner:
                 sweep.stack[0].values[root] = copy
             else:
                 back.append((root, copy))
+        if self.wish.split or self.wish.repeats:
+            self._protect_lists(sweep, b)
         return back
+
+    def _protect_lists(self, sweep: Sweep, b: Builder) -> None:
+        """Arrays kept in lists that are rolled back: worked on in private copies."""
+        rolled = set(self._rolled_roots())
+        for stmt in self.function.body:
+            if not isinstance(stmt, RefNew) or self.alias.held(stmt.target).isdisjoint(rolled):
+                continue
+            listed = stmt.target
+            assert isinstance(listed.type, RefList)
+            element = listed.type.element
+            private, k = Sym(f"{listed.name}_private", listed.type), Sym("k", INT64)
+            b.append(RefNew(private, b.span))
+            with b.collect() as body:
+                a = Sym(listed.name, element)
+                b.append(RefGet(a, listed, k, b.span))
+                shape = tuple(b.dim(a, axis) for axis in range(element.ndim))
+                copy = b.alloc(a.name, element, shape, None, a if element.layout == "F" else None)
+                copy_into(b, copy, a)
+                b.append(RefAppend(private, copy, b.span))
+            total = b.let("dim", listed, ZERO, type=INT64, name="total")
+            b.append(Loop(k, ZERO, total, ONE, (), (), tuple(body), (), (), None, b.span))
+            sweep.stack[0].values[listed] = private
 
     def _rolled_roots(self) -> list[Sym]:
         found: dict[Sym, None] = {}
@@ -348,9 +386,9 @@ def _planned(function: Function, wish: Wish) -> tuple[_Planner, _Built]:
     forced: set[Sym] = set()
     versions = growing(function)
     while True:
-        rewritten, totals = references(function, forced, versions)
+        rewritten = references(function, forced, versions)
         rewritten = filled(rewritten)
-        planner = _Planner(count_turns(rewritten), wish, totals, versions)
+        planner = _Planner(count_turns(rewritten), wish, versions)
         try:
             return planner, planner.plan()
         except KeepAllocationError as error:

@@ -258,7 +258,7 @@ class Materialiser:
             case RefGet():
                 return self._all((stmt.references, stmt.position), d)
             case RefNew():
-                return 0
+                return 0 if region is self.regions.root else None
             case Load():
                 return self._load_level(stmt, d)
             case Alloc() | Custom():

@@ -72,7 +72,6 @@ class References(Rewriter):
         self.phis: dict[Sym, list[Atom]] = {}
         self.counts: dict[Sym, tuple[Sym, Sym]] = {}  # allocation -> (list, counter array)
         self.position: dict[Sym, Sym] = {}
-        self.totals: dict[Sym, Sym] = {}
         self.numbers: dict[Sym, _Numbers] = {}
         self._open: set[Sym] = set()
         self._collect()
@@ -242,10 +241,7 @@ class References(Rewriter):
             self.counts[alloc] = (listed, counter)
         body = self.block(self.function.body)
         results = tuple(self.atom(a) for a in self.function.results)
-        tail = Builder(self.function.span)
-        for listed, counter in self.counts.values():
-            self.totals[listed] = tail.load(counter, (ZERO,), "total")
-        return replace(self.function, body=(*b.block(), *body, *tail.block()), results=results)
+        return replace(self.function, body=(*b.block(), *body), results=results)
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         match stmt:
@@ -423,12 +419,9 @@ class References(Rewriter):
         return made
 
 
-def references(
-    function: Function, forced: Iterable[Sym], apart: Container[Sym]
-) -> tuple[Function, dict[Sym, Sym]]:
-    """Rebound arrays as numbers (see the module), and each list of kept allocations with its final length.
+def references(function: Function, forced: Iterable[Sym], apart: Container[Sym]) -> Function:
+    """Rebound arrays as numbers (see the module).
 
-    `apart`: arrays that are left as they are (see `growing`).
+    `forced`: allocations inside loops that must be kept. `apart`: arrays that are left as they are (see `growing`).
     """
-    r = References(function, forced, apart)
-    return r.run(), r.totals
+    return References(function, forced, apart).run()

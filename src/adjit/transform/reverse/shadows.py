@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import const_of
-from adjit.ir.core import ONE, ZERO, Alloc, If, Loop, RefAppend, RefGet, RefNew, Slice, Sym, View
+from adjit.ir.core import ONE, ZERO, Alloc, Atom, Block, If, Loop, RefAppend, RefGet, RefNew, Slice, Sym, View
 from adjit.ir.types import INT64, Array, RefList
 from adjit.transform.reverse.materialise import Materialiser
 
@@ -18,7 +18,6 @@ class Context:
     active: frozenset[Sym]  # scalars
     active_array: dict[Sym, bool]  # arrays, by symbol
     known_old: dict[int, Sym]
-    totals: dict[Sym, Sym]
     watch: bool = False
 
 
@@ -89,9 +88,10 @@ class Shadows(Materialiser):
             a = Sym(listed.name, element)
             b.append(RefGet(a, listed, k, b.span))
             shape = tuple(b.dim(a, axis) for axis in range(element.ndim))
-            da = b.alloc(f"d{a.name}", element, shape, const_of(0.0, element.dtype))
+            like = a if element.layout == "F" else None
+            da = b.alloc(f"d{a.name}", element, shape, const_of(0.0, element.dtype), like)
             b.append(RefAppend(made, da, b.span))
-        total = self.need(self.context.totals[listed])
+        total = b.let("dim", listed, ZERO, type=INT64, name="total")
         b.append(Loop(k, ZERO, total, ONE, (), (), tuple(body), (), (), None, b.span))
         root.shadows[listed] = made
         return made
@@ -118,12 +118,12 @@ class Shadows(Materialiser):
         cond = self.need(stmt.cond)
         level = self.at_level(stmt.cond, level)
         j = stmt.results.index(a)
-        bodies, values = [], []
+        bodies: list[Block] = []
+        values: list[Atom] = []
         for branch, ends in enumerate((stmt.then_values, stmt.else_values)):
             before = self._replay(stmt, branch, level)
             end = ends[j]
-            assert isinstance(end, Sym)
-            values.append(self.shadow(end))
+            values.append(self.shadow(end) if isinstance(end, Sym) else end)
             bodies.append(self._unreplay(before).builder.block())
         made = Sym(f"d{a.name}", a.type)
         b = self.stack[level].builder
