@@ -75,9 +75,6 @@ def work_array_each_turn(x, n):
     return s
 
 
-REPEATED = pytest.mark.xfail(
-    reason="arrays made inside a loop are rolled back in place: a second reverse sweep reads what the first one left"
-)
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     *[(ping_pong, (A, B, n)) for n in (0, 1, 2, 3)],
     *[(three_buffers, (A, B, C, n)) for n in (0, 1, 2, 5)],
@@ -93,7 +90,6 @@ def test_every_operator(program: Any, args: tuple[Any, ...]) -> None:
     check_function(program, args)
 
 
-
 @pytest.mark.parametrize(
     ("program", "args"),
     [(fresh_each_turn, (A, B, 1)), (fresh_each_turn, (A, B, 3)), (work_array_each_turn, (A, 3))],
@@ -101,7 +97,6 @@ def test_every_operator(program: Any, args: tuple[Any, ...]) -> None:
 )
 def test_every_operator_with_arrays_made_in_a_loop(program: Any, args: tuple[Any, ...]) -> None:
     check_function(program, args)
-
 
 
 def test_batches_with_arrays_made_in_a_loop() -> None:
