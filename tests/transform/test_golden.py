@@ -40,7 +40,7 @@ X, M = np.ones(4), np.ones((4, 4))
 
 
 def as_references(function: Function) -> Function:
-    return references(function, (), growing(function))[0]
+    return references(function, (), growing(function))
 
 
 def reversed_(function: Function) -> Reversed:

@@ -41,7 +41,7 @@ LIMIT = 2**40
 
 
 def as_references(function: Function) -> Function:
-    return references(function, (), growing(function))[0]
+    return references(function, (), growing(function))
 
 
 ANYWHERE: list[Pass] = [

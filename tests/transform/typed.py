@@ -35,9 +35,15 @@ def active(function: Function) -> tuple[Sym, ...]:
     return tuple(p for p in function.params if p.type.differentiable)
 
 
+def _copy(a: Any) -> Any:
+    if isinstance(a, list):
+        return [_copy(item) for item in a]
+    return a.copy(order="K") if isinstance(a, np.ndarray) else a
+
+
 def run(function: Function, args: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
     """Results, and the arguments afterwards; the arguments themselves are not touched."""
-    own = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
+    own = [_copy(a) for a in args]
     with np.errstate(all="ignore"):
         results = interpret(function, tuple(own), strict=False)
     return results, own

@@ -48,6 +48,32 @@ def load(text: str, names: Iterable[str] = (), compiled: bool = True) -> dict[st
     return {n: namespace[n] for n in wanted} if wanted else namespace
 
 
+_LONG = 500
+"""Lines of a module from which Numba's SSA pass, which recurses from block to block, may need more stack."""
+
+
+def with_room(call: Callable[..., Any], lines: int) -> Callable[..., Any]:
+    """`call`, whose first run (which compiles) may recurse deeper where the module is long."""
+    if lines < _LONG:
+        return call
+    done = False
+
+    def run(*args: Any) -> Any:
+        nonlocal done
+        if done:
+            return call(*args)
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, 50 * lines))
+        try:
+            result = call(*args)
+        finally:
+            sys.setrecursionlimit(before)
+        done = True
+        return result
+
+    return run
+
+
 def load_stored(name: str, names: Iterable[str] = ()) -> dict[str, Callable[..., Any]] | None:
     """The functions of a module that an earlier `load` or process wrote, by its hash; None if it is gone."""
     text = stored_text(name)

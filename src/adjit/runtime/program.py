@@ -21,7 +21,7 @@ from adjit.ir.types import Array
 from adjit.ir.verify import verify
 from adjit.ir.visit import walk
 from adjit.runtime import cache
-from adjit.runtime.compile import load, load_stored, stored_text
+from adjit.runtime.compile import load, load_stored, stored_text, with_room
 from adjit.runtime.memory import limited
 from adjit.transform.clean import clean
 from adjit.transform.forward import forward
@@ -88,6 +88,7 @@ def build(request: Request) -> Compiled:
     module, meta = _module(request, primal)
     meta["captures"] = len(primal.captures)
     text = render(module)
+    meta["lines"] = text.count("\n")
     plain = os.environ.get("ADJIT_UNCOMPILED") == "1"
     if key is not None and not plain:
         try:
@@ -113,12 +114,12 @@ def _compiled(
     captures: tuple[Any, ...],
     text: Callable[[], str],
 ) -> Compiled:
-    call = namespace[meta["call"]]
+    call = with_room(namespace[meta["call"]], meta["lines"])
     if meta["recording"]:
         call = limited(call, request.memory, meta["span"])
     return Compiled(
         call,
-        None if meta["pullback"] is None else namespace[meta["pullback"]],
+        None if meta["pullback"] is None else with_room(namespace[meta["pullback"]], meta["lines"]),
         captures,
         meta["out"],
         meta["written"],

@@ -233,7 +233,7 @@ class _Machine:
     def let(self, stmt: Let) -> Any:
         args = [self.read(a) for a in stmt.args]
         if stmt.op == "dim":
-            return args[0].shape[args[1]]
+            return len(args[0]) if isinstance(args[0], list) else args[0].shape[args[1]]
         if stmt.op == "cast":
             return _cast(args[0], stmt.target.type)
         if stmt.fn is not None:
