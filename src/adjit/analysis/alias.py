@@ -40,6 +40,8 @@ class Alias:
         for p in function.params:
             if isinstance(p.type, Array):
                 self._roots[p] = frozenset((p,))
+            elif isinstance(p.type, RefList):
+                self._held[p] = frozenset((p,))  # what came in with the list, under the list's own name
         stmts = list(walk(function.body))
         while any([self._visit(s) for s in stmts]):
             pass

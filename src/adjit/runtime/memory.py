@@ -58,8 +58,8 @@ def limited(call: Callable[..., Any], memory: int | None, span: Span) -> Callabl
     return run
 
 
-def _text(size: int) -> str:
+def _text(size: float) -> str:
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
-    return f"{size} bytes"
+    return f"{int(size)} bytes"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from adjit.ir.builder import Builder, const_of
-from adjit.ir.core import ONE, ZERO, Atom, Loop, Sym, fresh
-from adjit.ir.types import INT64, Array
+from adjit.ir.core import ONE, ZERO, Atom, Loop, RefAppend, RefGet, RefNew, Sym, fresh
+from adjit.ir.types import INT64, Array, RefList
 
 Build = Callable[[Builder, tuple[Atom, ...], Atom | None], Atom | None]
 
@@ -44,6 +44,24 @@ def sum_all(b: Builder, array: Sym) -> Atom:
     total = nest(b, shape, one, const_of(0.0, array.type.dtype))
     assert total is not None
     return total
+
+
+def copied_list(b: Builder, listed: Sym, name: str) -> Sym:
+    """A list of copies of a list's arrays."""
+    assert isinstance(listed.type, RefList)
+    element = listed.type.element
+    made, k = Sym(name, listed.type), Sym("k", INT64)
+    b.append(RefNew(made, b.span))
+    with b.collect() as body:
+        a = Sym(listed.name, element)
+        b.append(RefGet(a, listed, k, b.span))
+        shape = tuple(b.dim(a, axis) for axis in range(element.ndim))
+        copy = b.alloc(a.name, element, shape, None, a if element.layout == "F" else None)
+        copy_into(b, copy, a)
+        b.append(RefAppend(made, copy, b.span))
+    total = b.let("dim", listed, ZERO, type=INT64, name="total")
+    b.append(Loop(k, ZERO, total, ONE, (), (), tuple(body), (), (), None, b.span))
+    return made
 
 
 def copy_into(b: Builder, target: Sym, source: Sym) -> None:

@@ -40,6 +40,8 @@ def _sunk(loop: Loop) -> Loop:
     if any(a not in tail.zero and a not in tail.unchanged for a in outside):
         return loop
     env = dict(zip(branch.results, branch.then_values, strict=True))
+    if any(tail.unchanged.get(a) in tail.defined for a in outside):
+        return loop
     inner = substitute(loop.body[at + 1 :], env)
     results = tuple(fresh(a) for a in outside)
     taken = tuple(env.get(a, a) for a in outside)

@@ -16,22 +16,18 @@ from adjit.analysis.ranges import lower_bounds
 from adjit.analysis.regions import Region, Regions
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
-    ONE,
-    ZERO,
     Atom,
     Const,
     Custom,
     Function,
     Load,
     Loop,
-    RefAppend,
-    RefGet,
     RefNew,
     Stmt,
     Store,
     Sym,
 )
-from adjit.ir.types import INT64, Array, RefList
+from adjit.ir.types import Array
 from adjit.ir.visit import Rewriter, defined, free, inner_targets, targets, walk
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
@@ -40,7 +36,7 @@ from adjit.transform.common import common
 from adjit.transform.custom import with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.hoist import hoist
-from adjit.transform.nests import add_into, copy_into
+from adjit.transform.nests import add_into, copied_list, copy_into
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
 from adjit.transform.reverse.growing import growing
@@ -148,49 +144,30 @@ class _Planner:
         return sweep, b, adjoints, layout
 
     def _protect(self, sweep: Sweep, b: Builder) -> list[tuple[Sym, Sym]]:
-        """Arrays that are rolled back: worked on in a private copy (split), or put back at the end (joint)."""
+        """Arrays that are rolled back and seen by others: put back at the end, or worked on in a private copy."""
         back: list[tuple[Sym, Sym]] = []
-        for root in self._rolled_roots():
-            if self.regions.where[root][0] is not self.regions.root:
-                continue
-            is_param = root in self.function.params
-            if not (self.wish.split or is_param or self.wish.repeats):
+        rolled = self._rolled_roots()
+        private = self.wish.split or self.wish.repeats
+        seen = exposed_roots(self.function, self.alias)
+        for root in rolled:
+            if self.regions.where[root][0] is not self.regions.root or not (private or root in seen):
                 continue
             assert isinstance(root.type, Array)
             shape = tuple(b.dim(root, k) for k in range(root.type.ndim))
             kind = replace(root.type, layout="C", readonly=False)
             copy = b.alloc(f"{root.name}_private" if self.wish.split else f"{root.name}_final", kind, shape)
             copy_into(b, copy, root)
-            sweep.kept[root] = None
             if self.wish.split:
                 sweep.stack[0].values[root] = copy
             else:
                 back.append((root, copy))
-        if self.wish.split or self.wish.repeats:
-            self._protect_lists(sweep, b)
-        return back
-
-    def _protect_lists(self, sweep: Sweep, b: Builder) -> None:
-        """Arrays kept in lists that are rolled back: worked on in private copies."""
-        rolled = set(self._rolled_roots())
         for stmt in self.function.body:
-            if not isinstance(stmt, RefNew) or self.alias.held(stmt.target).isdisjoint(rolled):
-                continue
-            listed = stmt.target
-            assert isinstance(listed.type, RefList)
-            element = listed.type.element
-            private, k = Sym(f"{listed.name}_private", listed.type), Sym("k", INT64)
-            b.append(RefNew(private, b.span))
-            with b.collect() as body:
-                a = Sym(listed.name, element)
-                b.append(RefGet(a, listed, k, b.span))
-                shape = tuple(b.dim(a, axis) for axis in range(element.ndim))
-                copy = b.alloc(a.name, element, shape, None, a if element.layout == "F" else None)
-                copy_into(b, copy, a)
-                b.append(RefAppend(private, copy, b.span))
-            total = b.let("dim", listed, ZERO, type=INT64, name="total")
-            b.append(Loop(k, ZERO, total, ONE, (), (), tuple(body), (), (), None, b.span))
-            sweep.stack[0].values[listed] = private
+            if isinstance(stmt, RefNew):
+                held = self.alias.held(stmt.target)
+                if not held.isdisjoint(rolled) and (private or not held.isdisjoint(seen)):
+                    listed = copied_list(b, stmt.target, f"{stmt.target.name}_private")
+                    sweep.stack[0].values[stmt.target] = listed
+        return back
 
     def _rolled_roots(self) -> list[Sym]:
         found: dict[Sym, None] = {}
@@ -395,13 +372,16 @@ def _planned(function: Function, wish: Wish) -> tuple[_Planner, _Built]:
             forced.add(error.array)
 
 
+def exposed_roots(function: Function, alias: Alias) -> frozenset[Sym]:
+    """Memory that the caller holds after the call: the arguments' and the results'."""
+    return frozenset(function.params).union(*(alias.roots(a) for a in function.results))
+
+
 def _own_copies(
     planner: _Planner, forward: Function, passed: tuple[Atom, ...]
 ) -> tuple[Function, tuple[Atom, ...]]:
     """Arrays that the caller can reach are copied before they are kept."""
-    exposed = frozenset[Sym](p for p in forward.params)
-    for a in planner.function.results:
-        exposed |= planner.alias.roots(a)
+    exposed = exposed_roots(planner.function, planner.alias)
     b = Builder(forward.span)
     own: list[Atom] = []
     for a in passed:
@@ -410,6 +390,8 @@ def _own_copies(
             copy = b.alloc(a.name, replace(a.type, layout="C", readonly=False), shape)
             copy_into(b, copy, a)
             a = copy
+        elif isinstance(a, Sym) and not planner.alias.held(a).isdisjoint(exposed):
+            a = copied_list(b, a, a.name)
         own.append(a)
     return replace(forward, body=(*forward.body, *b.block())), tuple(own)
 

@@ -35,7 +35,7 @@ from adjit.ir.core import (
     const,
     fresh,
 )
-from adjit.ir.types import BOOL, INT64, Scalar
+from adjit.ir.types import BOOL, FLOAT64, INT64, Scalar
 from adjit.ir.visit import inner_targets, targets
 from adjit.transform.clean import RAISING
 from adjit.transform.reverse.record import Decisions, Layout, Tape
@@ -105,19 +105,26 @@ class Augment:
         return target
 
     def _allocate(self, tape: Tape, b: Builder, trips: Sequence[Trip]) -> None:
-        need: Atom = const(tape.width)
-        for lo, hi, step in trips:
-            need = b.op("mul", need, trip_count(b, lo, hi, step))
-        self._check(tape, need, b)
+        need = self._room(tape, [trip_count(b, *t) for t in trips], ZERO, b)
         self._buffer[tape] = b.alloc("record", tape.buffer.type, (need,))  # type: ignore[arg-type]
 
-    def _check(self, tape: Tape, need: Atom, b: Builder) -> None:
-        """Raise before a record that is larger than the limit (bytes) is allocated."""
-        size = b.op("mul", need, tape.dtype.itemsize)
+    def _room(self, tape: Tape, turns: Sequence[Atom], after: Atom, b: Builder) -> Atom:
+        """Elements that a record needs for so many turns after a cursor; raises where that is over the limit.
+
+        The limit (bytes) is compared with a float product, which does not wrap around as the integer one could.
+        """
+        size = b.op("mul", b.cast(after, FLOAT64), float(tape.dtype.itemsize))
+        more: Atom = const(float(tape.width * tape.dtype.itemsize))
+        need: Atom = const(tape.width)
+        for n in turns:
+            more = b.op("mul", more, b.cast(n, FLOAT64))
+            need = b.op("mul", need, n)
+        size = more if after == ZERO else b.op("add", size, more)
         line = tape.region.owner.span.line if tape.region.owner is not None else 0
         if isinstance(size, Sym):
             raising = Raise("MemoryError", ("record", size, line), b.span)
-            b.if_(b.op("gt", size, self.limit), (raising,))
+            b.if_(b.op("gt", size, b.cast(self.limit, FLOAT64)), (raising,))
+        return need if after == ZERO else b.op("add", after, need)
 
     # blocks
 
@@ -156,15 +163,11 @@ class Augment:
                 if tape not in self._buffer:
                     self._allocate(tape, b, site.trips)
                 continue
-            need: Atom = const(tape.width)
-            for lo, hi, step in site.trips:
-                need = b.op("mul", need, trip_count(b, lo, hi, step))
-            self._grow(tape, need, b)
+            self._grow(tape, [trip_count(b, *t) for t in site.trips], b)
 
-    def _grow(self, tape: Tape, more: Atom, b: Builder) -> None:
-        """Make room for `more` elements after the cursor."""
-        need = b.op("add", self._cursor[tape], more)
-        self._check(tape, need, b)
+    def _grow(self, tape: Tape, turns: Sequence[Atom], b: Builder) -> None:
+        """Make room for so many turns after the cursor."""
+        need = self._room(tape, turns, self._cursor[tape], b)
         grown = Sym("record", tape.buffer.type)
         b.append(Ensure(grown, self._buffer[tape], need, b.span))
         self._buffer[tape] = grown
@@ -257,7 +260,7 @@ class Augment:
             lo, hi, step = self._chunk(stmt, whole, outer, b)
             turns = trip_count(b, lo, hi, step)
             for tape in chunked:
-                self._grow(tape, b.op("mul", turns, tape.width), b)
+                self._grow(tape, [turns], b)
             inner, stop = self._stopping(stmt, carried, (lo, hi, step))
             self._turns(inner, b)
         ends = tuple(inner.results[: len(stmt.results)])
