@@ -169,6 +169,20 @@ def chosen_then_sliced(x, y, k):
     return x[0] + y[1] * x[2]
 
 
+def chosen_in_a_branch_by_a_count(b, c, n):
+    k = 0
+    while k < n:
+        k += 1
+    if n > 5:
+        pass
+    else:
+        if max(k, k * 3 + 1) > 6:
+            pass
+        else:
+            b, c = c, b
+    return c[-1] * c[0] * b[1]
+
+
 A = np.array([0.5, 0.7, 0.2])
 B = np.array([0.3, 0.2, 0.1, 0.9])
 M = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
@@ -199,6 +213,8 @@ CASES = [
     (view_of_ping_pong, B, B + 0.5, 0),
     (previous_row, G, 5),
     (reversed_fresh, A, 5),
+    (chosen_in_a_branch_by_a_count, A, B, 1),
+    (chosen_in_a_branch_by_a_count, A, B, 3),
     (chosen_then_sliced, B, np.append(B, 0.8), 7),
 ]
 

@@ -14,6 +14,7 @@ from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.dependence import may_overwrite_later
 from adjit.analysis.ranges import lower_bounds
 from adjit.analysis.regions import Region, Regions
+from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
     Atom,
@@ -40,7 +41,7 @@ from adjit.transform.nests import add_into, copied_list, copy_into
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
 from adjit.transform.reverse.growing import growing
-from adjit.transform.reverse.materialise import KeepAllocationError, Scope
+from adjit.transform.reverse.materialise import KeepAllocationError, NumberBranchError, Scope
 from adjit.transform.reverse.record import Decisions, Layout
 from adjit.transform.reverse.references import references
 from adjit.transform.reverse.shadows import Context
@@ -187,6 +188,7 @@ class _Planner:
                 self.decisions.recorded.setdefault(s, {})[region] = None
             if new:
                 continue
+            assert not sweep.wanted, "a value is wanted that no record can give"
             wanted = self._overwriters(list(sweep.repeated.values()))
             if wanted.keys() - self.decisions.restored.keys():
                 if not self._prefer_records(list(sweep.repeated.values()), wanted):
@@ -361,15 +363,24 @@ def _tidied(backward: Function) -> Function:
 def _planned(function: Function, wish: Wish) -> tuple[_Planner, _Built]:
     """Plan, keeping references to the allocations inside loops that turn out to be needed."""
     forced: set[Sym] = set()
+    chosen: set[Sym] = set()
     versions = growing(function)
     while True:
-        rewritten = references(function, forced, versions)
+        rewritten = references(function, forced, versions, chosen)
         rewritten = filled(rewritten)
         planner = _Planner(count_turns(rewritten), wish, versions)
         try:
             return planner, planner.plan()
         except KeepAllocationError as error:
             forced.add(error.array)
+        except NumberBranchError as error:
+            if error.array in chosen:
+                raise UnsupportedError(
+                    f"the array `{error.array.name}`, chosen by a branch, cannot be followed backwards",
+                    "use one array and copy into it, or index both",
+                    function.span,
+                ) from None
+            chosen.add(error.array)
 
 
 def exposed_roots(function: Function, alias: Alias) -> frozenset[Sym]:

@@ -50,6 +50,14 @@ class KeepAllocationError(Exception):
         self.array = array
 
 
+class NumberBranchError(Exception):
+    """Internal: an array chosen by a branch cannot be chosen again from outside; start again with it numbered."""
+
+    def __init__(self, array: Sym):
+        super().__init__(str(array))
+        self.array = array
+
+
 @dataclass(eq=False)
 class Scope:
     """One open region of the reverse sweep."""
@@ -170,7 +178,7 @@ class Materialiser:
             self.regions.inner[id(stmt)], (stmt.then_values, stmt.else_values), strict=True
         ):
             inside = self.regions.defined(region)
-            todo = [values[j]]
+            todo: list[Atom] = [values[j]]
             while todo:
                 a = todo.pop()
                 made = self.regions.definition.get(a) if isinstance(a, Sym) and a in inside else None
@@ -178,6 +186,9 @@ class Materialiser:
                     found.append(a)
                 else:
                     todo += operands(made)
+                    if isinstance(made, If) and isinstance(a, Sym):
+                        k = made.results.index(a)
+                        todo += [made.then_values[k], made.else_values[k]]
         return found
 
     def _keep(self, array: Sym) -> None:
@@ -185,15 +196,20 @@ class Materialiser:
         stmt = self.regions.definition.get(array)
         if isinstance(stmt, Alloc):
             raise KeepAllocationError(array)
+        if isinstance(stmt, If):
+            raise NumberBranchError(array)
         raise UnsupportedError(
             f"the array `{array.name}` is rebound in a way that the reverse sweep cannot follow",
             "allocate the array before the loop and overwrite it, or swap two arrays by name",
             None if stmt is None else stmt.span,
         )
 
-    def _causes(self, s: Sym, causes: dict[Sym, None], seen: set[Sym]) -> None:
-        if s in seen or self.level(s) is not None:
-            return
+    def _causes(self, s: Sym, causes: dict[Sym, None], seen: set[Sym]) -> bool:
+        """Collect what stands in the way of `s`; False if nothing does."""
+        if self.level(s) is not None:
+            return False
+        if s in seen:
+            return True
         seen.add(s)
         stmt = self.regions.definition.get(s)
         inner: list[Atom] = []
@@ -210,12 +226,9 @@ class Materialiser:
                 inner = [stmt.cond, *self._choices(stmt, s)]
             case _:
                 pass
-        before = len(causes)
-        for a in inner:
-            if isinstance(a, Sym):
-                self._causes(a, causes, seen)
-        if len(causes) == before:
+        if not any([self._causes(a, causes, seen) for a in inner if isinstance(a, Sym)]):
             causes[s] = None
+        return True
 
     # where
 

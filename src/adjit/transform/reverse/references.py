@@ -63,8 +63,11 @@ class _Numbers:
 class References(Rewriter):
     """The pass. `forced`: targets of allocations inside loops that must be kept."""
 
-    def __init__(self, function: Function, forced: Iterable[Sym], apart: Container[Sym]):
+    def __init__(
+        self, function: Function, forced: Iterable[Sym], apart: Container[Sym], chosen: Container[Sym]
+    ):
         super().__init__()
+        self.chosen = chosen
         self.apart = apart
         self.function = function
         self.regions = Regions(function)
@@ -97,7 +100,7 @@ class References(Rewriter):
         used = {a for p in loops for a in self._reach(p, inputs)}
         for p in inputs:
             dynamic = any(not self._static(s) for s in self.sites[p])
-            if p in used or dynamic:
+            if p in used or dynamic or p in self.chosen:
                 self.phis[p] = inputs[p]
         while True:
             more = [p for p in inputs if p not in self.phis and any(a in self.phis for a in inputs[p])]
@@ -419,9 +422,15 @@ class References(Rewriter):
         return made
 
 
-def references(function: Function, forced: Iterable[Sym], apart: Container[Sym]) -> Function:
+def references(
+    function: Function,
+    forced: Iterable[Sym] = (),
+    apart: Container[Sym] = (),
+    chosen: Container[Sym] = (),
+) -> Function:
     """Rebound arrays as numbers (see the module).
 
     `forced`: allocations inside loops that must be kept. `apart`: arrays that are left as they are (see `growing`).
+    `chosen`: arrays chosen by a branch that must become numbers.
     """
-    return References(function, forced, apart).run()
+    return References(function, forced, apart, chosen).run()

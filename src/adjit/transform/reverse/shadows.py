@@ -6,7 +6,22 @@ from dataclasses import dataclass, replace
 
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import const_of
-from adjit.ir.core import ONE, ZERO, Alloc, Atom, Block, If, Loop, RefAppend, RefGet, RefNew, Slice, Sym, View
+from adjit.ir.core import (
+    ONE,
+    ZERO,
+    Alloc,
+    Atom,
+    Block,
+    If,
+    Loop,
+    RefAppend,
+    RefGet,
+    RefNew,
+    Slice,
+    Sym,
+    View,
+    fresh,
+)
 from adjit.ir.types import INT64, Array, RefList
 from adjit.transform.reverse.materialise import Materialiser
 
@@ -38,6 +53,9 @@ class Shadows(Materialiser):
         if stmt is None or a in self.versions:
             return self._zero_shadow(a)
         assert level is not None, f"shadow of {a} asked for outside its region"
+        if isinstance(stmt, If) and self.level(a) is None:
+            self._want(a)
+            return fresh(a)
         match stmt:
             case Alloc():
                 made = self._shadow_of_allocation(stmt, level)
