@@ -103,6 +103,13 @@ class Alias:
                 return False
 
 
+def written_params(function: Function, alias: Alias) -> set[Sym]:
+    """Array parameters that the function may write."""
+    stores = (s for s in walk(function.body) if isinstance(s, Store))
+    roots = frozenset[Sym]().union(*(alias.roots(s.array) for s in stores))
+    return set(roots.intersection(function.params))
+
+
 class Affine:
     """Index atoms as `base + constant`, seen through `x + c` and `x - c`; and proven lower bounds."""
 

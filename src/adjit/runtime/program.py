@@ -12,14 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adjit.analysis.alias import Alias
+from adjit.analysis.alias import Alias, written_params
 from adjit.codegen.module import Glue, Module, Step, Unit, render
 from adjit.errors import ArgumentError, UnsupportedError
-from adjit.ir.core import Function, Store, Sym
-from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
+from adjit.ir.core import Function, Sym
+from adjit.ir.structure import Spec, TupleSpec, leaves
 from adjit.ir.types import Array
 from adjit.ir.verify import verify
-from adjit.ir.visit import walk
 from adjit.runtime import cache
 from adjit.runtime.compile import load, load_stored, stored_text, with_room
 from adjit.runtime.memory import limited
@@ -27,7 +26,7 @@ from adjit.transform.clean import clean
 from adjit.transform.forward import forward
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
-from adjit.transform.reverse import Reversed, Wish, reverse
+from adjit.transform.reverse import Wish, reverse
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     function = primal.function
     n_leaves = len(request.active)
     params = function.params[:n_leaves]
-    written = written_params(function)
+    written = written_params(function, Alias(function))
     meta: dict[str, Any] = {
         "out": primal.out,
         "written": tuple(p in written for p in params),
@@ -272,16 +271,3 @@ class _Names:
 def _doc(primal: Primal, what: str) -> str:
     span = primal.function.span
     return f"{primal.function.name}: {what}. Source: {span.file}:{span.line}"
-
-
-def written_params(function: Function) -> set[Sym]:
-    """Array parameters that the function may write."""
-    alias = Alias(function)
-    found: set[Sym] = set()
-    for stmt in walk(function.body):
-        if isinstance(stmt, Store):
-            found |= alias.roots(stmt.array)
-    return found & set(function.params)
-
-
-__all__ = ["Compiled", "Leaf", "NoneSpec", "Request", "Reversed", "build"]

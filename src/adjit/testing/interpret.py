@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from adjit.analysis.numba_types import OPERATORS
 from adjit.ir.core import (
     Alloc,
     Atom,
@@ -52,28 +53,7 @@ def _nonnegative(x: Any) -> Any:
 
 
 OPS: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "pow": operator.pow,
-    "neg": operator.neg,
-    "pos": operator.pos,
-    "lshift": operator.lshift,
-    "rshift": operator.rshift,
-    "and_": operator.and_,
-    "or_": operator.or_,
-    "xor": operator.xor,
-    "invert": operator.invert,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "not_": operator.not_,
+    **OPERATORS,
     "min": min,
     "max": max,
     "fdiv": _fdiv,

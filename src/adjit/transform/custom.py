@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adjit.errors import MissingRuleError, UnsupportedError
-from adjit.ir.builder import Builder
+from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import Atom, Block, Custom, Function, Span, Sym, const
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Array, Scalar, Type
@@ -205,7 +205,6 @@ def _transposed(
     stmt: Custom, pull: Pull, res: tuple[Atom, ...], cts: tuple[Atom, ...]
 ) -> tuple[Block, list[Atom | None]]:
     """Reverse mode through the jvp rule, in its tangents, at tangents zero."""
-    from adjit.ir.builder import const_of
     from adjit.transform.reverse import Wish, reverse
 
     assert pull.function.jvp is not None

@@ -35,20 +35,16 @@ def gradient_function(
     rev = reverse(function, Wish(tuple(chosen.values()), (0,)))
     b = Builder(function.span)
     env: dict[Sym, Atom] = {}
+    shadows: dict[Sym, Sym] = {}
     for s, p in zip(rev.shadows, (p for p in chosen.values() if isinstance(p.type, Array)), strict=True):
         assert isinstance(p.type, Array)
         shape = tuple(b.dim(p, k) for k in range(p.type.ndim))
-        env[s] = b.alloc(
-            s.name, replace(p.type, layout="C", readonly=False), shape, const_of(0.0, p.type.dtype)
-        )
+        kind = replace(p.type, layout="C", readonly=False)
+        env[s] = shadows[p] = b.alloc(s.name, kind, shape, const_of(0.0, p.type.dtype))
     forward = substitute(rev.forward.body, {rev.limit: const(2**62)})
     env.update(zip(rev.saved, rev.passed, strict=True))
     (seed,) = rev.seeds
     env[seed] = const_of(1.0, seed.type)
-    shadows = {
-        p: env[s]
-        for s, p in zip(rev.shadows, (p for p in chosen.values() if isinstance(p.type, Array)), strict=True)
-    }
     backward: Block = renamed(rev.backward.body, env)
     adjoints = iter(env.get(a, a) if isinstance(a, Sym) else a for a in rev.backward.results)
     gradients: dict[int, Atom] = {

@@ -14,7 +14,7 @@ from adjit.analysis.alias import Alias
 from adjit.errors import ArgumentError, UnsupportedError
 from adjit.ir.core import Derive, Function, Stmt, Store, Sym
 from adjit.ir.structure import Leaf, TupleSpec
-from adjit.ir.visit import Rewriter, free, renamed, walk
+from adjit.ir.visit import Rewriter, defined, free, renamed, walk
 from adjit.transform.derived import gradient_function
 
 
@@ -33,8 +33,7 @@ class _Expand(Rewriter):
                 )
         outside = free(stmt.body) | {a for a in stmt.values if isinstance(a, Sym)}
         outside -= set(stmt.params)
-        inside = {s for b in (stmt.body,) for s in _defined(b)}
-        lifted = tuple(sorted(outside - inside, key=lambda s: s.uid))
+        lifted = tuple(sorted(outside - defined(stmt.body), key=lambda s: s.uid))
         function = Function("inner", (*stmt.params, *lifted), stmt.body, stmt.values, "", stmt.span)
         _refuse_writes(function, lifted, stmt)
         out = Leaf(stmt.values[0].type)
@@ -47,12 +46,6 @@ class _Expand(Rewriter):
         for r, a in zip(stmt.results, found, strict=True):
             self.env[r] = env.get(a, a) if isinstance(a, Sym) else a  # type: ignore[assignment]
         return body
-
-
-def _defined(block: tuple[Stmt, ...]) -> set[Sym]:
-    from adjit.ir.visit import defined
-
-    return defined(block)
 
 
 def _refuse_writes(function: Function, lifted: tuple[Sym, ...], stmt: Derive) -> None:

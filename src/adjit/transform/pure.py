@@ -8,22 +8,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from adjit.analysis.alias import Alias
+from adjit.analysis.alias import Alias, written_params
 from adjit.ir.builder import Builder
-from adjit.ir.core import Function, Store, Sym
+from adjit.ir.core import Function, Sym
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec
 from adjit.ir.types import Array
-from adjit.ir.visit import Rewriter, walk
+from adjit.ir.visit import Rewriter
 from adjit.transform.nests import copy_into
 
 
 def pure(function: Function, out: Spec) -> dict[str, Any]:
     """The function without side effects, and the structure of its result: states, or (value, states)."""
-    alias = Alias(function)
-    written: set[Sym] = set()
-    for stmt in walk(function.body):
-        if isinstance(stmt, Store):
-            written |= alias.roots(stmt.array)
+    written = written_params(function, Alias(function))
     states = [p for p in function.params if p in written]
     b = Builder(function.span)
     env: dict[Sym, Any] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from adjit.ir.builder import const_of
 from adjit.ir.core import Atom, Const, Function, If, Let, Load, Loop, Stmt, Store, Sym, fresh
 from adjit.ir.visit import Rewriter, substitute
 
@@ -45,7 +46,7 @@ def _sunk(loop: Loop) -> Loop:
     inner = substitute(loop.body[at + 1 :], env)
     results = tuple(fresh(a) for a in outside)
     taken = tuple(env.get(a, a) for a in outside)
-    missed = tuple(tail.unchanged.get(a) or _zero_of(a) for a in outside)
+    missed = tuple(tail.unchanged.get(a) or const_of(0.0, a.type) for a in outside)
     sunk = If(branch.cond, (*branch.then, *inner), (), taken, missed, results, branch.span)
     out = dict(zip(outside, results, strict=True))
     nexts = tuple(out.get(a, a) if isinstance(a, Sym) else a for a in loop.nexts)
@@ -55,12 +56,6 @@ def _sunk(loop: Loop) -> Loop:
 
 def _zero(a: Atom) -> bool:
     return isinstance(a, Const) and type(a.value) is float and a.value == 0.0
-
-
-def _zero_of(a: Sym) -> Atom:
-    from adjit.ir.builder import const_of
-
-    return const_of(0.0, a.type)
 
 
 class _Tail:

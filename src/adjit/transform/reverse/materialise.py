@@ -80,7 +80,6 @@ class Materialiser:
         self.stack: list[Scope] = []
         self.wanted: dict[tuple[Sym, Region], None] = {}
         self.repeated: dict[int, Load] = {}
-        self.kept: dict[Sym, None] = {}
         self.versions: dict[Sym, Sym] = {}  # growing records: any version -> the last one
         self._level_memo: dict[Sym, int | None] = {}
 
@@ -136,7 +135,6 @@ class Materialiser:
         if hit is not None:
             return hit
         if s in self.versions:
-            self.kept[self.versions[s]] = None
             return self.versions[s], 0
         level = self.level(s)
         if level is None:
@@ -378,7 +376,6 @@ class Materialiser:
         stmt = self.regions.definition.get(s)
         match stmt:
             case None:
-                self.kept[s] = None
                 return s
             case Let():
                 args = tuple(self.need(a) for a in stmt.args)
@@ -406,7 +403,6 @@ class Materialiser:
                 self.stack[level].builder.append(RefGet(target, references, position, stmt.span))
                 return target
             case Alloc() | RefNew() | Custom():
-                self.kept[s] = None
                 return s
             case If():
                 return self._emit_if(stmt, s, level)
@@ -420,7 +416,6 @@ class Materialiser:
 
     def _recorded(self, s: Sym, region: Region, level: int) -> Atom:
         if region is self.regions.root:
-            self.kept[s] = None
             return s
         scope = self.stack[level]
         assert isinstance(s.type, Scalar)

@@ -86,7 +86,6 @@ class Shadows(Materialiser):
         """A fresh shadow of an array that exists throughout: a parameter nobody asked about, a growing record."""
         root = self.stack[0]
         assert isinstance(a.type, Array)
-        self.kept[a] = None
         shape = tuple(root.builder.dim(a, k) for k in range(a.type.ndim))
         kind = replace(a.type, layout="C", readonly=False)
         made = root.builder.alloc(f"d{a.name}", kind, shape, const_of(0.0, a.type.dtype))
