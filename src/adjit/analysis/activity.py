@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from adjit.analysis.alias import Alias
 from adjit.analysis.complex_values import refuse_complex
-from adjit.ir.core import Alloc, Atom, Block, Custom, Ensure, Function, If, Let, Load, Loop, Stmt, Store, Sym
+from adjit.ir.core import Alloc, Atom, Block, Call, Custom, Ensure, Function, If, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import Array
 from adjit.ir.visit import blocks, inner_targets, targets, walk
 
@@ -35,7 +35,11 @@ class Activity:
         Raises: UnsupportedError where a varied value is complex.
         """
         self._alias, self._carries = alias, carries
-        self._stmts = list(_outside_customs(function.body))
+        self._functions = {f.name: f for f in function.functions}
+        self._stmts = [s for f in (function, *function.functions) for s in _outside_customs(f.body)]
+        self._callee_arrays = [
+            s for f in function.functions for s in f.params if isinstance(s.type, Array)
+        ]
         self._written = {
             id(s): tuple(t.array for t in walk(s.body) if isinstance(t, Store))
             for s in self._stmts
@@ -77,7 +81,7 @@ class Activity:
 
     def _close(self, roots: set[Sym]) -> None:
         """Memory that shares a name with active memory needs a shadow too."""
-        names = [s for stmt in self._stmts for s in _array_names(stmt)]
+        names = [*self._callee_arrays, *(s for stmt in self._stmts for s in _array_names(stmt))]
         while True:
             before = len(roots)
             for s in names:
@@ -138,8 +142,17 @@ class Activity:
                 marks = [self._mark(r) for r in stmt.results if not isinstance(r.type, Array)]
                 memory = [r for r in stmt.results if isinstance(r.type, Array)]
                 return any([*marks, *(self._mark_memory(a) for a in (*memory, *self._written[id(stmt)]))])
+            case Call():
+                pairs = self._flows(stmt)
+                return any([self._is_varied(source) and self._mark(target) for target, source in pairs])
             case _:
                 return False
+
+    def _flows(self, stmt: Call) -> list[tuple[Sym, Atom]]:
+        """What flows into what in a call: arguments into parameters, the callee's results into the call's."""
+        callee = self._functions[stmt.callee]
+        into = (*callee.params, *stmt.results)
+        return list(zip(into, (*stmt.args, *callee.results), strict=True))
 
     # useful
 
@@ -193,6 +206,9 @@ class Activity:
                 if not any(map(self._wanted, (*stmt.results, *self._written[id(stmt)]))):
                     return False
                 return any([self._want(a) for a in stmt.args])
+            case Call():
+                pairs = [(t, a) for t, a in self._flows(stmt) if not isinstance(t.type, Array)]
+                return any([self._wanted(target) and self._want(source) for target, source in pairs])
             case _:
                 return False
 

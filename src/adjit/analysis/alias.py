@@ -1,8 +1,9 @@
 """Which memory an array symbol may refer to, and whether two accesses may meet.
 
 A *root* is a piece of memory: an array parameter or an allocation. Parameters are distinct memory wherever one
-of them is written (calls with overlapping arguments are refused). A symbol's roots are those that flow into it
-through views, branches and loops.
+of them is written (calls with overlapping arguments are refused), unless the function says that they overlap. A
+symbol's roots are those that flow into it through views, branches, loops and calls; the parameters of a called
+function have the roots of what is passed to it anywhere in the program.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from adjit.ir.core import (
     Alloc,
     Atom,
+    Call,
     Const,
     Custom,
     Ensure,
@@ -25,24 +27,25 @@ from adjit.ir.core import (
     View,
 )
 from adjit.ir.types import Array, RefList
-from adjit.ir.visit import walk
+from adjit.ir.visit import walk_program
 
 Roots = frozenset[Sym]
 _NONE: Roots = frozenset()
 
 
 class Alias:
-    """Roots of every array symbol of a function."""
+    """Roots of every array symbol of a function and of those that it calls."""
 
     def __init__(self, function: Function):
         self._roots: dict[Sym, Roots] = {}
         self._held: dict[Sym, Roots] = {}  # what a list of references holds
         for p in function.params:
             if isinstance(p.type, Array):
-                self._roots[p] = frozenset((p,))
+                self._roots[p] = next((g for g in function.overlapping if p in g), frozenset((p,)))
             elif isinstance(p.type, RefList):
                 self._held[p] = frozenset((p,))  # what came in with the list, under the list's own name
-        stmts = list(walk(function.body))
+        self._functions = {f.name: f for f in function.functions}
+        stmts = list(walk_program(function))
         while any([self._visit(s) for s in stmts]):
             pass
 
@@ -99,13 +102,30 @@ class Alias:
                 for r, a in zip(stmt.results, stmt.values, strict=True):
                     changed |= self._flow(r, a)
                 return changed
+            case Call():
+                callee = self._functions.get(stmt.callee)
+                if callee is None:
+                    return self._unknown(stmt)
+                pairs = (*zip(callee.params, stmt.args, strict=True),)
+                pairs += (*zip(stmt.results, callee.results, strict=True),)
+                return any([self._flow(target, source) for target, source in pairs])
             case _:
                 return False
 
 
+    def _unknown(self, stmt: Call) -> bool:
+        """A call whose callee is not at hand: what it returns is its own memory, or any of its arguments'."""
+        changed = False
+        for r in stmt.results:
+            if isinstance(r.type, Array):
+                changed |= self._grow(self._roots, r, frozenset((r,)))
+                changed |= self._flow(r, *stmt.args)
+        return changed
+
+
 def written_params(function: Function, alias: Alias) -> set[Sym]:
     """Array parameters that the function may write."""
-    stores = (s for s in walk(function.body) if isinstance(s, Store))
+    stores = (s for s in walk_program(function) if isinstance(s, Store))
     roots = frozenset[Sym]().union(*(alias.roots(s.array) for s in stores))
     return set(roots.intersection(function.params))
 

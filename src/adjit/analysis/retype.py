@@ -17,6 +17,7 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
+    Call,
     Const,
     Custom,
     Derive,
@@ -40,7 +41,7 @@ from adjit.ir.core import (
 from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
 
 if TYPE_CHECKING:
-    from adjit.analysis.types import Inference
+    from adjit.analysis.types import Inference, Instance
 
 _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**", "neg": "-",
@@ -60,18 +61,64 @@ def cast_const(c: Const, type: Scalar) -> Const:
     return Const(int(value) if type.is_int else float(value), type)
 
 
-class Retyper:
-    """Rebuilds a function with typed symbols."""
+def retyped(function: Function, inference: Inference) -> Function:
+    """The function, with the instances of the functions that it calls."""
+    callees: dict[str, Function] = {}
+    todo: list[Instance] = []
+    entry = Retyper(inference, todo).function(function)
+    while todo:
+        instance = todo.pop(0)
+        name = instance.function.name
+        if name not in callees:
+            facts = tuple(instance.results)
+            callees[name] = Retyper(inference, todo).callee(instance.function, facts)
+    return replace(entry, functions=tuple(callees.values()))
 
-    def __init__(self, inference: Inference):
+
+class Retyper:
+    """Rebuilds a function with typed symbols. `called` receives the instances that it calls."""
+
+    def __init__(self, inference: Inference, called: list[Instance]):
         self.inference = inference
         self.numpy_rules = inference.numpy_rules
+        self._called = called
         self._out: list[Stmt] = []
 
     def function(self, f: Function) -> Function:
         params = tuple(self._sym(p, f.span) for p in f.params)
         body = self._block(f.body)
         return replace(f, params=params, body=body, results=tuple(self._atom(a, f.span) for a in f.results))
+
+    def callee(self, f: Function, facts: tuple[Fact | None, ...]) -> Function:
+        """A called function, its results cast to the types that its callers see."""
+        params = tuple(self._sym(p, f.span) for p in f.params)
+        into = tuple(Sym("result", self._known(k, facts, f)) for k in range(len(f.results)))
+        for s, a in zip(into, f.results, strict=True):
+            self._check_flow(s, a, f.span)
+        body, results, _ = self._branch(f.body, f.results, into, None, f.span)
+        return replace(f, params=params, body=body, results=results)
+
+    def _known(self, k: int, facts: tuple[Fact | None, ...], f: Function) -> Type:
+        fact = facts[k]
+        if fact is None or not fact.type.known:
+            name = f.name.partition(".")[0]
+            raise UnsupportedError(
+                f"the type of what '{name}' returns, which calls itself, cannot be found",
+                "return a value of a known type on a path that does not recurse",
+                f.span,
+            )
+        return fact.type
+
+    def _call(self, stmt: Call) -> Stmt:
+        args = self._atoms(stmt.args, stmt.span)
+        instance = self.inference.instance(stmt)
+        if instance is None:
+            undefined = next(a for a in stmt.args if self.inference.fact(a) is None)
+            shown = undefined.name if isinstance(undefined, Sym) else "an argument"
+            raise UnsupportedError(f"`{shown}` has no known type in a recursive call", span=stmt.span)
+        self._called.append(instance)
+        results = tuple(self._sym(r, stmt.span) for r in stmt.results)
+        return replace(stmt, callee=instance.function.name, args=args, results=results)
 
     def _sym(self, s: Sym, span: Span) -> Sym:
         fact = self.inference.facts.get(s)
@@ -185,6 +232,8 @@ class Retyper:
                 return replace(stmt, args=args, body=body, values=values, results=results)
             case Derive():
                 return self._derive(stmt)
+            case Call():
+                return self._call(stmt)
             case _:
                 return stmt
 

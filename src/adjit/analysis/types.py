@@ -10,14 +10,18 @@ Symbols keep their identity: a typed symbol equals the untyped one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from numba.core import types
 
 from adjit.analysis import numba_types
 from adjit.analysis.promotion import Fact, join, type_let
+from adjit.errors import UnsupportedError
 from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
+    Call,
     Const,
     Custom,
     Derive,
@@ -35,11 +39,14 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    fresh,
+    unique_name,
 )
 from adjit.ir.types import FLOAT64, INT64, UNKNOWN, Array, RefList, Scalar, Type
-from adjit.ir.visit import walk
+from adjit.ir.visit import renamed, walk
 
 _MAX_ROUNDS = 50
+_MAX_INSTANCES = 12
 
 
 def infer(function: Function, weak_params: frozenset[Sym] | None = None) -> Function:
@@ -52,21 +59,22 @@ def infer(function: Function, weak_params: frozenset[Sym] | None = None) -> Func
 
     Raises: UnsupportedError where Numba cannot type an operation or a flow.
     """
-    from adjit.analysis.retype import Retyper
+    from adjit.analysis.retype import retyped
 
-    return Retyper(facts_of(function, weak_params)).function(function)
+    return retyped(function, facts_of(function, weak_params))
 
 
 def facts_of(function: Function, weak_params: frozenset[Sym] | None) -> Inference:
     """The inferred facts, at their fixed point."""
-    inference = Inference(weak_params is not None)
+    inference = Inference(weak_params is not None, function.functions)
     for p in function.params:
         inference.facts[p] = Fact(p.type, weak_params is not None and p in weak_params)
     inference.origins = _origins(function.body)
     for _ in range(_MAX_ROUNDS):
-        before = dict(inference.cells)
+        before = inference.state()
         inference.block(function.body)
-        if inference.cells == before and not inference.settle():
+        inference.visit_instances()
+        if inference.state() == before and not inference.settle():
             return inference
     raise AssertionError(f"{function.name}: types of list elements do not settle")
 
@@ -81,11 +89,25 @@ def view_index(items: tuple[Atom | Slice, ...]) -> tuple[types.Type, ...]:
     )
 
 
-class Inference:
-    """Facts about symbols, and about the element type ("cell") of arrays that are typed by what is stored."""
+@dataclass(eq=False)
+class Instance:
+    """A called function for arguments of one tuple of types; `results` are joined over all rounds."""
 
-    def __init__(self, numpy_rules: bool):
+    function: Function
+    results: list[Fact | None]
+
+
+class Inference:
+    """Facts about symbols, and about the element type ("cell") of arrays that are typed by what is stored.
+
+    Called functions have one instance for each tuple of argument types, as in Numba. What they return is found by
+    iteration, from the paths that do not recurse.
+    """
+
+    def __init__(self, numpy_rules: bool, functions: tuple[Function, ...] = ()):
         self.numpy_rules = numpy_rules
+        self.templates = {f.name: f for f in functions}
+        self.instances: dict[tuple[str, tuple[Fact, ...]], Instance] = {}
         self.facts: dict[Sym, Fact] = {}
         self.cells: dict[Sym, Fact] = {}
         self.origins: dict[Sym, Sym] = {}
@@ -114,6 +136,47 @@ class Inference:
             self.cells[root] = Fact(FLOAT64)
         return bool(pending)
 
+    def state(self) -> object:
+        """What must stop changing."""
+        instances = [(key, tuple(i.results)) for key, i in self.instances.items()]
+        return dict(self.cells), instances
+
+    def visit_instances(self) -> None:
+        """One round over the bodies of the called functions."""
+        for instance in list(self.instances.values()):
+            self.block(instance.function.body)
+            for k, a in enumerate(instance.function.results):
+                found = [f for f in (self.fact(a), instance.results[k]) if f is not None]
+                instance.results[k] = join(tuple(found), self.numpy_rules) if found else None
+
+    def instance(self, call: Call) -> Instance | None:
+        """The callee for these arguments, made where it is new; None while a type is not known."""
+        facts = [self.fact(a) for a in call.args]
+        known = tuple(f for f in facts if f is not None and f.type.known)
+        if len(known) != len(facts):
+            return None
+        key = (call.callee, known)
+        if key not in self.instances:
+            if sum(name == call.callee for name, _ in self.instances) >= _MAX_INSTANCES:
+                name = call.callee.partition(".")[0]
+                raise UnsupportedError(
+                    f"'{name}' calls itself with arguments of other types each time",
+                    "convert the arguments so that each call passes the same types",
+                    call.span,
+                )
+            self.instances[key] = Instance(self._copy(call.callee, known), [None] * len(call.results))
+        return self.instances[key]
+
+    def _copy(self, name: str, facts: tuple[Fact, ...]) -> Function:
+        template = self.templates[name]
+        env: dict[Sym, Atom] = {p: fresh(p) for p in template.params}
+        params = tuple(s for s in env.values() if isinstance(s, Sym))
+        body = renamed(template.body, env)
+        results = tuple(env.get(a, a) if isinstance(a, Sym) else a for a in template.results)
+        self.facts.update(zip(params, facts, strict=True))
+        self.origins.update(_origins(body))
+        return replace(template, name=unique_name(name), params=params, body=body, results=results)
+
     def block(self, block: Block) -> None:
         for stmt in block:
             self.stmt(stmt)
@@ -122,6 +185,11 @@ class Inference:
         match stmt:
             case Let():
                 self._set(stmt.target, self._let(stmt))
+            case Call():
+                called = self.instance(stmt)
+                if called is not None:
+                    for r, fact in zip(stmt.results, called.results, strict=True):
+                        self._set(r, fact)
             case Load():
                 array = self._array(stmt.array)
                 known = array is not None and array.dtype.known

@@ -7,13 +7,16 @@ It may be written to a file and imported by a process that never imports adjit, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from adjit import rules
+from adjit.codegen.callees import callee_names, signature
 from adjit.codegen.expressions import array_name
 from adjit.codegen.numba_cpu import Emitted, emit_full
 from adjit.ir.core import Function
 from adjit.ir.types import Array
+from adjit.ir.visit import reachable
 
 FastMath = bool | frozenset[str]
 
@@ -85,14 +88,28 @@ def render(module: Module, comments: bool = True, plain: bool = False) -> str:
     `plain` prints IEEE divisions as calls also where the error model makes `/` one: for running without Numba.
     """
     models = ["python" if plain else u.error_model for u in module.units]
-    emitted = [emit_full(u.function, m, comments) for u, m in zip(module.units, models, strict=True)]
-    parts = [_decorate_below_doc(u, e) for u, e in zip(module.units, emitted, strict=True)]
+    callees = callee_names((u.function for u in module.units), (g.name for g in module.glue))
+    units = list(_units(module.units, models))
+    emitted = [emit_full(u.function, m, comments, callees) for u, m in units]
+    pairs = zip(units, emitted, strict=True)
+    parts = [_decorate_below_doc(u, e, u.function.name in callees) for (u, _), e in pairs]
     parts += [_glue(g) for g in module.glue]
     body = "\n\n".join(parts)
     helpers = _helpers(body, frozenset().union(*(e.ops for e in emitted)))
     lists = sorted({a for e in emitted for a in e.lists}, key=array_name)
     head = [*_docstring(module.doc), _imports(body + helpers, lists)]
     return "\n\n\n".join(part.rstrip("\n") for part in (*head, helpers, body) if part) + "\n"
+
+
+def _units(units: tuple[Unit, ...], models: list[str]) -> Iterator[tuple[Unit, str]]:
+    """Every function to print, and the model its divisions are printed for: called functions before their callers."""
+    seen: set[str] = set()
+    for unit, model in zip(units, models, strict=True):
+        for f in reversed(reachable(unit.function, unit.function.functions)):
+            if f.name not in seen:
+                seen.add(f.name)
+                yield replace(unit, function=f), model
+        yield unit, model
 
 
 def _docstring(doc: str) -> list[str]:
@@ -128,8 +145,8 @@ def _helpers(body: str, ops: frozenset[str]) -> str:
     return "\n\n".join(texts)
 
 
-def _decorator(unit: Unit) -> str:
-    options = ["cache=True"]
+def _decorator(unit: Unit, called: bool) -> str:
+    options = [f'"{signature(unit.function)}"', "cache=True"] if called else ["cache=True"]
     if unit.error_model != "python":
         options.append(f'error_model="{unit.error_model}"')
     if unit.fastmath:
@@ -146,11 +163,11 @@ def _quoted(flags: frozenset[str]) -> str:
     return ", ".join(f'"{flag}"' for flag in sorted(flags))
 
 
-def _decorate_below_doc(unit: Unit, emitted: Emitted) -> str:
+def _decorate_below_doc(unit: Unit, emitted: Emitted, called: bool) -> str:
     """The function's comment block, the decorator, the def."""
     lines = emitted.text.splitlines(keepends=True)
     at = next(k for k, line in enumerate(lines) if line.startswith("def "))
-    return "".join([*lines[:at], _decorator(unit), *lines[at:]])
+    return "".join([*lines[:at], _decorator(unit, called), *lines[at:]])
 
 
 def _glue(glue: Glue) -> str:

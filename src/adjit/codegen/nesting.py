@@ -19,6 +19,7 @@ from adjit.ir.core import (
     TRUE,
     Atom,
     Block,
+    Call,
     Custom,
     Ensure,
     Function,
@@ -37,8 +38,8 @@ from adjit.ir.visit import blocks, operands, targets, walk, yields
 
 _MAX_WEIGHT = 24
 _RAISING = frozenset({"div", "floordiv", "mod", "pow"})
-_BARRIERS = (Store, Loop, If, Custom, Raise, RefAppend)
-_CONTROL = (Loop, If, Custom, Raise)
+_BARRIERS = (Store, Loop, If, Custom, Call, Raise, RefAppend)
+_CONTROL = (Loop, If, Custom, Call, Raise)
 
 
 @dataclass(frozen=True, slots=True)

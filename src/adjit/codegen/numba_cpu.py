@@ -6,6 +6,7 @@ None. The text uses only the names of the generated module's prelude (see `modul
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from adjit.analysis.ranges import unsigned_indices
@@ -23,6 +24,7 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
+    Call,
     Const,
     Custom,
     Derive,
@@ -67,9 +69,14 @@ def emit(function: Function, error_model: str = "python", comments: bool = True)
     return emit_full(function, error_model, comments).text
 
 
-def emit_full(function: Function, error_model: str = "python", comments: bool = True) -> Emitted:
-    """The text, and the operations and list types that it uses."""
-    printer = _Printer(function, error_model, comments)
+def emit_full(
+    function: Function,
+    error_model: str = "python",
+    comments: bool = True,
+    callees: Mapping[str, str] | None = None,
+) -> Emitted:
+    """The text, and the operations and list types that it uses; `callees`: printed names of called functions."""
+    printer = _Printer(function, error_model, comments, callees or {f.name: f.name for f in function.functions})
     text = printer.function(function)
     lists = {
         s.type.element
@@ -91,7 +98,8 @@ class _Leave:
 
 
 class _Printer:
-    def __init__(self, function: Function, error_model: str, comments: bool):
+    def __init__(self, function: Function, error_model: str, comments: bool, callees: Mapping[str, str]):
+        self.callees = callees
         self.plan = Plan(function)
         self.variables = Variables(function, self.plan)
         self.comments = comments
@@ -112,7 +120,7 @@ class _Printer:
         return self._names[self.variables.of(s)]
 
     def _name_all(self, function: Function) -> None:
-        names = Names(RESERVED | {function.name})
+        names = Names(RESERVED | {function.name, *self.callees.values()})
         for p in function.params:
             self._names.setdefault(self.variables.of(p), names.fresh(p.name))
         for stmt in walk(function.body):
@@ -160,7 +168,8 @@ class _Printer:
         for text in self._zeros(f):
             self.emit(text)
         head = [f"# {line}".rstrip() for line in f.doc.splitlines()]
-        head.append(f"def {f.name}({', '.join(self.name(p) for p in f.params)}):")
+        name = self.callees.get(f.name, f.name)
+        head.append(f"def {name}({', '.join(self.name(p) for p in f.params)}):")
         return "\n".join([*head, *self._lines, *body]) + "\n"
 
     def _zeros(self, f: Function) -> list[str]:
@@ -279,11 +288,24 @@ class _Printer:
             case Custom():
                 self.block(stmt.body)
                 self.copies(stmt.results, stmt.values)
+            case Call():
+                self._call(stmt)
             case Derive():
                 raise AssertionError("an inner gradient is printed after transform.expand")
             case Raise():
                 args = ", ".join(self.show.text(a) if isinstance(a, Sym) else repr(a) for a in stmt.args)
                 self.line(f"raise {stmt.exception}({args})", stmt.span)
+
+    def _call(self, stmt: Call) -> None:
+        args: list[str] = []
+        for a in stmt.args:
+            if isinstance(a, Undef) and isinstance(a.type, RefList):
+                self.list_zeros.add(a.type)
+            args.append(zero(a.type) if isinstance(a, Undef) else self.show.text(a))
+        call = f"{self.callees[stmt.callee]}({', '.join(args)})"
+        made = [self.name(r) for r in stmt.results]
+        into = f"({made[0]},)" if len(made) == 1 else ", ".join(made)
+        self.line(f"{into} = {call}" if made else call, stmt.span)
 
     def _allocation(self, alloc: Alloc) -> str:
         type_, fill = alloc.target.type, alloc.fill

@@ -14,6 +14,7 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
+    Call,
     Const,
     Custom,
     Derive,
@@ -164,6 +165,8 @@ class _Live:
                     for r in (*stmt.results, *inner_targets(stmt)):
                         self.feeds[r] = ([], inner)
                     self.index(stmt.body, inner)
+                case Call():
+                    self.control[stmt] = ([*stmt.args, *stmt.results], parents)
                 case Let() | Load() | View() | Alloc():
                     self.feeds[stmt.target] = (list(operands(stmt)), parents)
                     self.control[stmt] = ([stmt.target], parents)
@@ -212,8 +215,8 @@ class _Live:
 
 
 def _effect(stmt: Stmt) -> bool:
-    """Stores, raises, and divisions that may raise."""
+    """Stores, raises, calls, and divisions that may raise."""
     if isinstance(stmt, Let):
         divisor = stmt.args[1] if stmt.op in _TRAPS else None
         return divisor is not None and not (isinstance(divisor, Const) and divisor.value != 0)
-    return isinstance(stmt, Store | Raise)
+    return isinstance(stmt, Store | Raise | Call)

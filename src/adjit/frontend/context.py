@@ -32,7 +32,7 @@ from adjit.frontend.values import (
     same_static,
 )
 from adjit.ir.builder import Builder
-from adjit.ir.core import FALSE, TRUE, Atom, Const, If, Slice, Span, Stmt, Sym, Undef
+from adjit.ir.core import FALSE, TRUE, Atom, Const, Function, If, Slice, Span, Stmt, Sym, Undef
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar
 
 RETURN, BREAK, CONTINUE, RESULT = "$return", "$break", "$continue", "$result"
@@ -91,6 +91,21 @@ class Frame:
     plain: bool = True
 
 
+@dataclass(slots=True, eq=False)
+class Template:
+    """A function that calls itself, while it is lowered.
+
+    `names`: its parameters as they were bound in the first call (atoms stand for any atom). `shape`: the structure
+    of its result, None until the paths that do not recurse have shown it.
+    """
+
+    key: str
+    frame: Frame
+    names: dict[str, Value]
+    shape: Value | None = None
+    extras: tuple[Sym, ...] = ()
+
+
 @dataclass(slots=True)
 class Branch:
     """A path that was run on the side: its statements and the names at its end."""
@@ -116,6 +131,9 @@ class Lowering:
         self.head: list[Stmt] = []
         self.params: set[Sym] = set()
         self.extents: dict[tuple[Sym, int], Sym] = {}
+        self.recursive: set[object] = set()  # code that calls itself
+        self.templates: list[Template] = []  # recursive functions being lowered, outer first
+        self.functions: dict[str, Function] = {}  # those that are finished
 
     # where we are
 

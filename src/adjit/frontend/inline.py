@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from types import FunctionType
 
-from adjit.frontend import calls, expressions, statements
+from adjit.frontend import calls, expressions, recursion, statements
 from adjit.frontend.context import RESULT, RETURN, DeadPath, Env, Frame, Lowering
 from adjit.frontend.liveness import scope_of
 from adjit.frontend.read_source import FunctionNode, Source, read_source
@@ -45,7 +45,7 @@ def call_function(
     if signature is not None:
         names = calls.cast_arguments(lx, signature, names)
     frame.env = Env(names)
-    value = run_body(lx, frame, source.node, node)
+    value = recursion.run(lx, frame, source.node, node)
     return value if signature is None else calls.cast_result(lx, signature, value, node)
 
 
@@ -87,13 +87,11 @@ def call_closure(
     frame = Frame(
         name, outer.file, scope_of(fn), Env(bound), fn, outer, top.globals, top.cells, top.frozen, top.plain
     )
-    return run_body(lx, frame, fn, node)
+    return recursion.run(lx, frame, fn, node)
 
 
 def run_body(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Value:
     """Run a function's body in its frame; its return value."""
-    if any(f.code is frame.code for f in lx.frames):
-        lx.refuse(node, f"'{frame.name}' calls itself: recursion is not supported", "write it as a loop")
     if len(lx.frames) > MAX_DEPTH:
         lx.refuse(node, f"calls are nested more than {MAX_DEPTH} deep")
     depth = len(lx.frames)

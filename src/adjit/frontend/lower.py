@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adjit.errors import UnsupportedError
 from adjit.frontend import calls, inline
@@ -16,7 +16,7 @@ from adjit.frontend.read_source import read_source, unwrap
 from adjit.frontend.values import NONE, Static, TupleValue, Value, atoms, kind, spec_of
 from adjit.ir.core import Function, If, Loop, Store, Sym, View
 from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
-from adjit.ir.visit import walk
+from adjit.ir.visit import everywhere, reachable, walk
 from adjit.rules.custom import CustomFunction
 
 
@@ -97,7 +97,8 @@ def _lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
         span_of(source.file, source.node),
     )
     _refuse_written_captures(whole, frozenset(hidden))
-    cleaned = clean(whole)
+    whole = replace(whole, functions=reachable(whole, lx.functions.values()))
+    cleaned = everywhere(whole, clean)
     return Lowered(cleaned, tuple(arrays), out, tuple(lx.dependencies), inline.options_of(dispatcher))
 
 

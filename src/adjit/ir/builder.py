@@ -55,6 +55,14 @@ class Builder:
         """Whether one of the last two statements of the open block defines the atom (an array, and its filling)."""
         return isinstance(a, Sym) and any(a in targets(stmt) for stmt in self._open[-1][-2:])
 
+    def mark(self) -> int:
+        """Where the open block stands now, for `rewind`."""
+        return len(self._open[-1])
+
+    def rewind(self, mark: int) -> None:
+        """Drop what was built in the open block since the mark."""
+        del self._open[-1][mark:]
+
     def extend(self, block: Block) -> None:
         self._open[-1].extend(block)
 

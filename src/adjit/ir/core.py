@@ -1,9 +1,9 @@
 """The whole grammar of the IR on one screen: structured SSA, immutable.
 
-    Function  ::= name (params) body -> results
+    Function  ::= name (params) body -> results, with the functions that it calls
     Block     ::= Stmt*
     Stmt      ::= Let | Load | Store | View | Alloc | Ensure | RefNew | RefAppend | RefGet
-                | Loop | If | Custom | Derive | Raise
+                | Loop | If | Custom | Derive | Call | Raise
     Atom      ::= Sym | Const | Undef
 
 Every `Sym` is defined exactly once (a parameter, a statement's target, a loop's index, params or
@@ -267,6 +267,19 @@ class Derive:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """`results = callee(*args)`: a function of the program that calls itself; all others are inlined.
+
+    `callee` is the name of one of the entry function's `functions`. Arrays are passed by reference.
+    """
+
+    results: tuple[Sym, ...]
+    callee: str
+    args: tuple[Atom, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Raise:
     """`raise exception(*args)`; nothing after it runs. `exception` is a builtin's name."""
 
@@ -289,13 +302,19 @@ Stmt = (
     | If
     | Custom
     | Derive
+    | Call
     | Raise
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """`results` are atoms valid at the end of the body. `doc` is printed above the generated source."""
+    """`results` are atoms valid at the end of the body. `doc` is printed above the generated source.
+
+    functions: of an entry function, every function that it and they call, by unique names.
+    overlapping: groups of array parameters that may share memory (of a called function; an entry function's never
+    do where they are written).
+    """
 
     name: str
     params: tuple[Sym, ...]
@@ -303,6 +322,13 @@ class Function:
     results: tuple[Atom, ...]
     doc: str = ""
     span: Span = NOWHERE
+    functions: tuple[Function, ...] = ()
+    overlapping: tuple[frozenset[Sym], ...] = ()
+
+
+def unique_name(name: str) -> str:
+    """A name for a called function that no other has: `name.17`."""
+    return f"{name.partition('.')[0]}.{next(_ids)}"
 
 
 def const(value: bool | int | float, type: Scalar | None = None) -> Const:

@@ -6,6 +6,7 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
+    Call,
     Const,
     Custom,
     Derive,
@@ -47,6 +48,15 @@ class _Printer:
     def __init__(self) -> None:
         self.names = _Names()
         self.lines: list[str] = []
+        self._functions: dict[str, str] = {}
+
+    def function(self, name: str) -> str:
+        """A called function's name, numbered by first sight among those of one stem."""
+        if name not in self._functions:
+            stem = name.partition(".")[0]
+            n = sum(f.partition(".")[0] == stem for f in self._functions)
+            self._functions[name] = f"{stem}.{n + 1}"
+        return self._functions[name]
 
     def atom(self, a: Atom | None) -> str:
         match a:
@@ -123,6 +133,10 @@ class _Printer:
                 self.block(stmt.body, d + 1)
                 self.emit(d + 1, f"yield {self.atoms(stmt.values)}")
                 self._results(stmt.results, d)
+            case Call():
+                made = ", ".join(self.defined(r) for r in stmt.results)
+                call = f"call {self.function(stmt.callee)}({self.atoms(stmt.args)})"
+                self.emit(d, f"{made} = {call}" if made else call)
             case Raise():
                 args = ", ".join(self.names(a) if isinstance(a, Sym) else repr(a) for a in stmt.args)
                 self.emit(d, f"raise {stmt.exception}({args})")
@@ -158,9 +172,13 @@ class _Printer:
 
 
 def to_text(function: Function) -> str:
-    """The function as text."""
+    """The function as text, and below it the functions that it calls."""
     p = _Printer()
-    p.emit(0, f"function {function.name}({', '.join(p.defined(s) for s in function.params)}):")
-    p.block(function.body, 1)
-    p.emit(1, f"return {p.atoms(function.results)}")
+    for k, f in enumerate((function, *function.functions)):
+        name = p.function(f.name) if k > 0 else f.name
+        p.emit(0, f"function {name}({', '.join(p.defined(s) for s in f.params)}):")
+        for group in f.overlapping:
+            p.emit(1, f"overlapping {', '.join(p.names(s) for s in f.params if s in group)}")
+        p.block(f.body, 1)
+        p.emit(1, f"return {p.atoms(f.results)}")
     return "\n".join(p.lines) + "\n"

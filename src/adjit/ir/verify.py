@@ -10,6 +10,7 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
+    Call,
     Custom,
     Derive,
     Ensure,
@@ -32,8 +33,9 @@ from adjit.ir.visit import inner_targets, operands, targets
 
 
 class _Verifier:
-    def __init__(self, typed: bool):
+    def __init__(self, typed: bool, functions: dict[str, Function]):
         self.typed = typed
+        self.functions = functions
         self.seen: set[Sym] = set()
 
     def define(self, s: Sym, scope: set[Sym]) -> None:
@@ -97,6 +99,13 @@ class _Verifier:
                 self.block(stmt.body, inner)
                 self.reads(stmt.values, inner)
                 assert len(stmt.params) == len(stmt.args) == len(stmt.active)
+            case Call():
+                assert stmt.callee in self.functions, f"no function {stmt.callee} in the program"
+                callee = self.functions[stmt.callee]
+                assert len(stmt.args) == len(callee.params), f"{stmt.callee}: wrong number of arguments"
+                assert len(stmt.results) == len(callee.results), f"{stmt.callee}: wrong number of results"
+                self.same(list(zip(stmt.args, callee.params, strict=True)))
+                self.same(list(zip(callee.results, stmt.results, strict=True)))
             case _:
                 pass
         for s in targets(stmt):
@@ -136,11 +145,14 @@ class _Verifier:
 
 
 def verify(function: Function, typed: bool = True) -> Function:
-    """Check the function and give it back."""
-    v = _Verifier(typed)
-    scope: set[Sym] = set()
-    for p in function.params:
-        v.define(p, scope)
-    v.block(function.body, scope)
-    v.reads(function.results, scope)
+    """Check the function, and those that it calls, and give it back."""
+    functions = {f.name: f for f in function.functions}
+    assert len(functions) == len(function.functions), "two functions of one name"
+    for f in (function, *function.functions):
+        v = _Verifier(typed, functions)
+        scope: set[Sym] = set()
+        for p in f.params:
+            v.define(p, scope)
+        v.block(f.body, scope)
+        v.reads(f.results, scope)
     return function

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
+    Call,
     Custom,
     Derive,
     Ensure,
+    Function,
     If,
     Let,
     Load,
@@ -50,12 +52,41 @@ def walk(block: Block) -> Iterator[Stmt]:
             yield from walk(sub)
 
 
+def walk_program(function: Function) -> Iterator[Stmt]:
+    """Every statement of the function and of the functions that it calls."""
+    for f in (function, *function.functions):
+        yield from walk(f.body)
+
+
+def everywhere(function: Function, rewrite: Callable[[Function], Function]) -> Function:
+    """`rewrite` of the function and of each function that it calls."""
+    callees = tuple(rewrite(f) for f in function.functions)
+    return replace(rewrite(function), functions=callees)
+
+
+def reachable(function: Function, functions: Iterable[Function]) -> tuple[Function, ...]:
+    """Those of `functions` that the function calls, directly or through others; callers before what they call."""
+    by_name = {f.name: f for f in functions}
+    seen: set[str] = set()
+    done: list[Function] = []
+
+    def visit(f: Function) -> None:
+        for stmt in walk(f.body):
+            if isinstance(stmt, Call) and stmt.callee not in seen:
+                seen.add(stmt.callee)
+                visit(by_name[stmt.callee])
+                done.append(by_name[stmt.callee])
+
+    visit(function)
+    return tuple(done[::-1])
+
+
 def targets(stmt: Stmt) -> tuple[Sym, ...]:
     """Symbols that the statement itself defines in its own block (not those of its sub-blocks)."""
     match stmt:
         case Let() | Load() | View() | Alloc() | Ensure() | RefNew() | RefGet():
             return (stmt.target,)
-        case Loop() | If() | Custom() | Derive():
+        case Loop() | If() | Custom() | Derive() | Call():
             return stmt.results
         case _:
             return ()
@@ -99,7 +130,7 @@ def operands(stmt: Stmt) -> tuple[Atom, ...]:
             return (*head, *stmt.inits)
         case If():
             return (stmt.cond,)
-        case Custom() | Derive():
+        case Custom() | Derive() | Call():
             return stmt.args
         case Raise():
             return tuple(a for a in stmt.args if isinstance(a, Sym))
@@ -249,6 +280,9 @@ class Rewriter:
                 values = self.atoms(stmt.values)
                 results = tuple(self.define(r) for r in stmt.results)
                 return replace(stmt, args=args, params=params, body=body, values=values, results=results)
+            case Call():
+                args = self.atoms(stmt.args)
+                return replace(stmt, args=args, results=tuple(self.define(r) for r in stmt.results))
             case Raise():
                 return replace(stmt, args=tuple(self.sym(a) if isinstance(a, Sym) else a for a in stmt.args))
 

@@ -123,7 +123,7 @@ def _write(name: str, text: str) -> Path | None:
 def _compiled(name: str, text: str) -> dict[str, Any]:
     path = _write(name, text)
     if path is None:
-        return _in_memory(name, text.replace("@njit(cache=True", "@njit(cache=False"))
+        return _in_memory(name, re.sub(r"^(@njit\(.*)cache=True", r"\1cache=False", text, flags=re.M))
     module_name = f"adjit_{name}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 
-def _njit(function: Callable[..., Any] | None = None, **_: object) -> Any:
-    """The decorator that compiles nothing."""
-    return function if function is not None else lambda f: f
+def _njit(function: Callable[..., Any] | str | None = None, **_: object) -> Any:
+    """The decorator that compiles nothing, with or without a signature."""
+    return function if callable(function) else lambda f: f
 
 
 def _fdiv(a: Any, b: Any) -> Any:

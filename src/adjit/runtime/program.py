@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from adjit.analysis.alias import Alias, written_params
@@ -19,6 +20,7 @@ from adjit.ir.core import Function, Sym
 from adjit.ir.structure import Spec, TupleSpec, leaves
 from adjit.ir.types import Array
 from adjit.ir.verify import verify
+from adjit.ir.visit import everywhere
 from adjit.runtime import cache
 from adjit.runtime.compile import load, load_stored, stored_text, with_room
 from adjit.runtime.memory import limited
@@ -174,7 +176,7 @@ def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = 
 def _primal(
     request: Request, primal: Primal, _: object, meta: dict[str, Any]
 ) -> tuple[Module, dict[str, Any]]:
-    function = clean(primal.function, keep_raising=True)
+    function = everywhere(primal.function, partial(clean, keep_raising=True))
     meta["call"] = function.name
     return Module((_unit(request, primal, function),), (), _doc(primal, "the primal")), meta
 

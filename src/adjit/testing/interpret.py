@@ -17,6 +17,7 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
+    Call,
     Const,
     Custom,
     Derive,
@@ -86,7 +87,7 @@ def interpret(function: Function, args: tuple[Any, ...], strict: bool = True) ->
     `strict`: an undefined result is a fault. Else it is poison: what an augmented sweep passes on may be undefined
     where the reverse sweep does not use it.
     """
-    machine = _Machine()
+    machine = _Machine({f.name: f for f in function.functions})
     assert len(args) == len(function.params), f"{len(function.params)} arguments are wanted"
     machine.env.update(zip(function.params, args, strict=True))
     machine.block(function.body)
@@ -97,7 +98,8 @@ def interpret(function: Function, args: tuple[Any, ...], strict: bool = True) ->
 
 
 class _Machine:
-    def __init__(self) -> None:
+    def __init__(self, functions: dict[str, Function]) -> None:
+        self.functions = functions
         self.env: dict[Sym, Any] = {}
 
     def read(self, a: Atom) -> Any:
@@ -171,6 +173,12 @@ class _Machine:
             case Custom():
                 self.block(stmt.body)
                 self.bind(stmt.results, [self.flow(v) for v in stmt.values])
+            case Call():
+                callee = self.functions[stmt.callee]
+                inner = _Machine(self.functions)
+                inner.bind(callee.params, [self.flow(a) for a in stmt.args])
+                inner.block(callee.body)
+                self.bind(stmt.results, [inner.flow(a) for a in callee.results])
             case Derive():
                 raise AssertionError("an inner gradient is interpreted after transform.expand")
             case Raise():

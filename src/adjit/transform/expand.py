@@ -34,7 +34,9 @@ class _Expand(Rewriter):
         outside = free(stmt.body) | {a for a in stmt.values if isinstance(a, Sym)}
         outside -= set(stmt.params)
         lifted = tuple(sorted(outside - defined(stmt.body), key=lambda s: s.uid))
-        function = Function("inner", (*stmt.params, *lifted), stmt.body, stmt.values, "", stmt.span)
+        params = (*stmt.params, *lifted)
+        function = Function("inner", params, stmt.body, stmt.values, "", stmt.span, self.functions)
+        function = replace(function, functions=reachable(function, self.functions))
         _refuse_writes(function, lifted, stmt)
         out = Leaf(stmt.values[0].type)
         spec = out if len(stmt.values) == 1 else TupleSpec(tuple(Leaf(v.type) for v in stmt.values))

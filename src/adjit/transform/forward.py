@@ -19,6 +19,7 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
+    Call,
     Custom,
     Ensure,
     Function,
@@ -34,9 +35,10 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    unique_name,
 )
 from adjit.ir.types import Array, RefList, Scalar
-from adjit.ir.visit import Rewriter
+from adjit.ir.visit import Rewriter, everywhere
 from adjit.rules import get as rule_of
 from adjit.rules.base import Point
 from adjit.transform.clean import clean
@@ -57,11 +59,20 @@ class Pushed:
     n_results: int
 
 
+@dataclass(frozen=True)
+class _Program:
+    """What is known of the whole program: activity, and the called functions with the names of their tangents' forms."""
+
+    activity: Activity
+    functions: dict[str, Function]
+    names: dict[str, str]
+    width: int
+
+
 class _Forward:
-    def __init__(self, function: Function, inputs: tuple[Sym, ...], width: int):
-        self.function, self.width = function, width
-        self.alias = Alias(function)
-        self.activity = Activity(function, self.alias, inputs, None, carries)
+    def __init__(self, program: _Program):
+        self.program, self.width = program, program.width
+        self.activity = program.activity
         self.tangents: dict[Sym, Tangents] = {}
         self.same: dict[Sym, Atom] = {}  # results of custom calls
         self.b = Builder(simplify=True)
@@ -170,6 +181,8 @@ class _Forward:
                 self._if(stmt)
             case Custom():
                 self._custom(stmt)
+            case Call():
+                self._call(stmt)
             case _:
                 self.b.append(stmt)
 
@@ -248,6 +261,34 @@ class _Forward:
             )
         )
 
+    def _call(self, stmt: Call) -> None:
+        callee = self.program.functions[stmt.callee]
+        pairs = zip(stmt.args, callee.params, strict=True)
+        dots = tuple(t for a, p in pairs if self.varied(p) for t in self.tangent(a, p))
+        made = zip(stmt.results, callee.results, strict=True)
+        moved = tuple(t for r, a in made if self.varied(a) for t in self.define(r))
+        self.b.append(
+            Call((*stmt.results, *moved), self.program.names[stmt.callee], (*stmt.args, *dots), stmt.span)
+        )
+
+    def callee(self, f: Function) -> Function:
+        """The tangent form of a called function: tangents of varied parameters in, of varied results out."""
+        params = tuple(t for p in f.params if self.varied(p) for t in self._strided(p))
+        body = self.block(f.body)
+        with self.b.collect() as tail:
+            results = tuple(t for a in f.results if self.varied(a) for t in self.tangent(a))
+        whole, more = (*f.params, *params), (*f.results, *results)
+        new = replace(f, name=self.program.names[f.name], params=whole, body=(*body, *tail), results=more)
+        return _replaced(new, self.same)
+
+    def _strided(self, p: Sym) -> tuple[Sym, ...]:
+        """Tangents of a parameter; an array's may have any layout."""
+        if isinstance(p.type, Array):
+            kind = replace(p.type, layout="A", readonly=False)
+            self.tangents[p] = tuple(Sym(f"{p.name}_dot", kind) for _ in range(self.width))
+            return tuple(s for s in self.tangents[p] if isinstance(s, Sym))
+        return self.define(p)
+
     def _custom(self, stmt: Custom) -> None:
         if not any(self.varied(a) for a in stmt.args):
             self.b.append(stmt)
@@ -262,8 +303,11 @@ class _Forward:
 
 def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1) -> Pushed:
     """Build the tangent function of a typed primal. `inputs` are active parameters of `function`."""
-    function = clean(forward_views(function), keep_raising=True)
-    f = _Forward(function, inputs, width)
+    function = everywhere(function, lambda f: clean(forward_views(f), keep_raising=True))
+    activity = Activity(function, Alias(function), inputs, None, carries)
+    names = {f.name: unique_name(f"{f.name.partition('.')[0]}_forward") for f in function.functions}
+    program = _Program(activity, {f.name: f for f in function.functions}, names, width)
+    f = _Forward(program)
     tangent_params = tuple(t for p in inputs for t in f.define(p))
     with f.b.collect() as prologue:
         for p in function.params:
@@ -279,9 +323,11 @@ def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1) -> Push
         (*function.results, *tangents),
         function.doc,
         function.span,
+        tuple(_Forward(program).callee(g) for g in function.functions),
     )
     new = _replaced(new, f.same)
-    return Pushed(clean(new, keep_raising=True), tangent_params, len(function.results))
+    new = everywhere(new, lambda f: clean(f, keep_raising=True))
+    return Pushed(new, tangent_params, len(function.results))
 
 
 def _replaced(function: Function, env: dict[Sym, Atom]) -> Function:
