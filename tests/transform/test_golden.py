@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import replace
 from collections.abc import Callable
 from typing import Any
 
@@ -40,7 +41,8 @@ X, M = np.ones(4), np.ones((4, 4))
 
 
 def as_references(function: Function) -> Function:
-    return references(function, (), growing(function))
+    rewritten, head = references(function, (), growing(function))
+    return replace(rewritten, body=(*head, *rewritten.body))
 
 
 def reversed_(function: Function) -> Reversed:

@@ -41,7 +41,8 @@ LIMIT = 2**40
 
 
 def as_references(function: Function) -> Function:
-    return references(function, (), growing(function))
+    rewritten, head = references(function, (), growing(function))
+    return replace(rewritten, body=(*head, *rewritten.body))
 
 
 ANYWHERE: list[Pass] = [

@@ -32,6 +32,9 @@ def may_overwrite_later(regions: Regions, alias: Alias, affine: Affine, load: Lo
                 return d > 0
     elif shared.loops:
         return True
+    call = regions.assumed.get(id(store))
+    if call is not None and call is regions.assumed.get(id(load)):
+        return False  # a call's reverse puts back itself what it needs of what the call stored
     return _after(where_load, where_store, shared)
 
 

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adjit.ir.core import Block, Custom, Function, If, Loop, Stmt, Store, Sym
+from adjit.ir.core import Block, Call, Custom, Function, If, Load, Loop, Stmt, Store, Sym, Undef
+from adjit.ir.types import INT64, Array
 from adjit.ir.visit import blocks, defined, inner_targets, targets, walk
+
+
+Arrays = Callable[[Call], tuple[Sym, ...]]
+
+
+def _nothing(_: Call) -> tuple[Sym, ...]:
+    return ()
+
+
+def _anywhere(array: Sym) -> tuple[Sym, ...]:
+    assert isinstance(array.type, Array)
+    return tuple(Sym("anywhere", INT64) for _ in range(array.type.ndim))
 
 
 @dataclass(eq=False)
@@ -31,9 +45,16 @@ class Region:
 
 
 class Regions:
-    """The region tree of a function, with look-ups by statement and symbol."""
+    """The region tree of a function, with look-ups by statement and symbol.
 
-    def __init__(self, function: Function):
+    What a call may write and load again stands in the tables as stores and loads at unknown places.
+    """
+
+    def __init__(self, function: Function, written: Arrays = _nothing, read: Arrays = _nothing):
+        """`written`, `read`: the arguments through which a call writes, and its reverse loads."""
+        self._written, self._read = written, read
+        self.of_call: dict[int, tuple[tuple[Store, ...], tuple[Load, ...]]] = {}
+        self.assumed: dict[int, Call] = {}  # such stores and loads, and the call they stand for
         self.root = Region(function.body)
         self.where: dict[Sym, tuple[Region, int]] = {p: (self.root, -1) for p in function.params}
         self.definition: dict[Sym, Stmt] = {}
@@ -46,6 +67,8 @@ class Regions:
     def _index(self, region: Region) -> None:
         for i, stmt in enumerate(region.block):
             self.place[id(stmt)] = (region, i)
+            if isinstance(stmt, Call):
+                self._assume(stmt, (region, i))
             for s in targets(stmt):
                 self.where[s] = (region, i)
                 self.definition[s] = stmt
@@ -61,6 +84,30 @@ class Regions:
                 self._index(sub)
             self.inner[id(stmt)] = tuple(subs)
 
+    def _assume(self, call: Call, place: tuple[Region, int]) -> None:
+        stores = tuple(
+            Store(a, _anywhere(a), Undef(a.type.dtype), call.span)  # type: ignore[union-attr]
+            for a in self._written(call)
+        )
+        loads = tuple(
+            Load(Sym(a.name, a.type.dtype), a, _anywhere(a), call.span)  # type: ignore[union-attr]
+            for a in self._read(call)
+        )
+        self.of_call[id(call)] = (stores, loads)
+        for access in (*stores, *loads):
+            self.place[id(access)] = place
+            self.assumed[id(access)] = call
+
+    def calls(self) -> list[tuple[Region, Call]]:
+        """Every call, and where it stands."""
+        found: list[tuple[Region, Call]] = []
+        todo = [self.root]
+        while todo:
+            region = todo.pop(0)
+            found += [(region, s) for s in region.block if isinstance(s, Call)]
+            todo += region.children
+        return found
+
     def defined(self, region: Region) -> set[Sym]:
         """Every symbol defined in the region, its head (a loop's index and params) and below."""
         key = id(region)
@@ -70,13 +117,15 @@ class Regions:
         return self._defined[key]
 
     def stores(self, stmt: Stmt) -> tuple[Store, ...]:
-        """Every store in the statement, at any depth."""
+        """Every store in the statement, at any depth, with those that its calls may make."""
         key = id(stmt)
         if key not in self._stores:
             if isinstance(stmt, Store):
                 found: tuple[Store, ...] = (stmt,)
+            elif isinstance(stmt, Call):
+                found = self.of_call[key][0]
             elif isinstance(stmt, Loop | If | Custom):
-                found = tuple(s for b in blocks(stmt) for s in walk(b) if isinstance(s, Store))
+                found = tuple(w for b in blocks(stmt) for s in b for w in self.stores(s))
             else:
                 found = ()
             self._stores[key] = found

@@ -12,7 +12,7 @@ from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import Atom, Block, Function, Sym, const
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Array
-from adjit.ir.visit import renamed, substitute
+from adjit.ir.visit import reachable, renamed, substitute
 from adjit.transform.reverse import Wish, reverse
 
 
@@ -50,16 +50,14 @@ def gradient_function(
     gradients: dict[int, Atom] = {
         k: shadows[p] if isinstance(p.type, Array) else next(adjoints) for k, p in chosen.items()
     }
-    n = len(function.results)
-    return (
-        replace(
-            function,
-            name=f"{function.name}_gradient",
-            body=(*b.block(), *forward, *backward),
-            results=rev.forward.results[:n],
-        ),
-        gradients,
+    whole = replace(
+        function,
+        name=f"{function.name}_gradient",
+        body=(*b.block(), *forward, *backward),
+        results=rev.forward.results[: len(function.results)],
     )
+    callees = {f.name: f for f in (*rev.forward.functions, *rev.backward.functions)}
+    return replace(whole, functions=reachable(whole, callees.values())), gradients
 
 
 def gradient_results(

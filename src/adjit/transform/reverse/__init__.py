@@ -1,8 +1,7 @@
 """Reverse mode: a typed primal becomes an augmented forward function and a reverse function.
 
-The two are planned together. The reverse sweep is built for a set of decisions (what is recorded, what is rolled
-back); what it could not find is added to the decisions, and it is built again until nothing is missing. Decisions
-only grow, so this ends.
+The two are planned together (see `planner`), and so is each function that the program calls (see `callees`): what one
+needs of another is found by planning all of them until nothing changes.
 """
 
 from __future__ import annotations
@@ -10,26 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adjit.analysis.activity import Activity
-from adjit.analysis.alias import Affine, Alias
-from adjit.analysis.dependence import may_overwrite_later
-from adjit.analysis.ranges import lower_bounds
-from adjit.analysis.regions import Region, Regions
+from adjit.analysis.alias import Alias
 from adjit.errors import UnsupportedError
-from adjit.ir.builder import Builder, const_of
-from adjit.ir.core import (
-    Atom,
-    Const,
-    Custom,
-    Function,
-    Load,
-    Loop,
-    RefNew,
-    Stmt,
-    Store,
-    Sym,
-)
+from adjit.ir.builder import Builder
+from adjit.ir.core import Atom, Call, Custom, Function, Stmt, Store, Sym, fresh
 from adjit.ir.types import Array
-from adjit.ir.visit import Rewriter, defined, free, inner_targets, targets, walk
+from adjit.ir.visit import (
+    Rewriter,
+    defined,
+    everywhere,
+    free,
+    reachable,
+    renamed,
+    targets,
+    walk,
+    walk_program,
+)
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
@@ -37,15 +32,14 @@ from adjit.transform.common import common
 from adjit.transform.custom import with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.hoist import hoist
-from adjit.transform.nests import add_into, copied_list, copy_into
+from adjit.transform.nests import copied_list, copy_into
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
+from adjit.transform.reverse.callees import Callee, Calls, overlapping
 from adjit.transform.reverse.growing import growing
-from adjit.transform.reverse.materialise import KeepAllocationError, NumberBranchError, Scope
-from adjit.transform.reverse.record import Decisions, Layout
+from adjit.transform.reverse.materialise import KeepAllocationError, NumberBranchError
+from adjit.transform.reverse.planner import Built, Planner, Wish, exposed_roots
 from adjit.transform.reverse.references import references
-from adjit.transform.reverse.shadows import Context
-from adjit.transform.reverse.sweep import Sweep
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.stride import stride
@@ -72,224 +66,14 @@ class Reversed:
     limit: Sym
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What is asked of the transform.
-
-    inputs: active parameters (arrays get a shadow parameter, scalars an adjoint result). seeded: indices of
-    results that receive a cotangent. final: whether arrays' final values are seeded through their shadows.
-    split: the reverse function works on private copies and leaves what it is given alone. watch: `debug_nans`.
-    repeats: the reverse function is called several times on one forward sweep (several cotangents).
-    """
-
-    inputs: tuple[Sym, ...]
-    seeded: tuple[int, ...]
-    final: bool = False
-    split: bool = False
-    watch: bool = False
-    repeats: bool = False
-
-
-_Built = tuple[Sweep, Builder, tuple[Atom, ...], Layout]
-
-
-class _Planner:
-    def __init__(self, function: Function, wish: Wish, versions: dict[Sym, Sym]):
-        self.wish = wish
-        self.versions = versions
-        self.function = function
-        self.regions = Regions(function)
-        self.alias = Alias(function)
-        self.affine = Affine(self.regions.definition, lower_bounds(function))  # type: ignore[arg-type]
-        outputs = _outputs(function, wish)
-        self.activity = Activity(function, self.alias, wish.inputs, outputs, carries)
-        arrays = [p for p in function.params if isinstance(p.type, Array)]
-        for stmt in walk(function.body):
-            arrays += [s for s in (*targets(stmt), *inner_targets(stmt)) if isinstance(s.type, Array)]
-        self.active_array = {a: self.activity.active(a) for a in arrays}
-        self.decisions = Decisions()
-        self.shadow_of = {p: Sym(f"d{p.name}", p.type) for p in wish.inputs if isinstance(p.type, Array)}
-        self.seeds = tuple(Sym("seed", function.results[k].type) for k in wish.seeded)
-
-    # one build
-
-    def sweep(self) -> _Built:
-        known = self._known_old()
-        layout = Layout(self.regions, self.decisions, known)
-        sweep = Sweep(self.regions, self.alias, self.affine, self.decisions, layout)
-        sweep.results = self.function.results
-        sweep.versions = self.versions
-        active = frozenset(self.activity.scalars)
-        sweep.begin(Context(active, self.active_array, known, self.wish.watch))
-        b = Builder(simplify=True)
-        root = Scope(self.regions.root, b, len(self.function.body))
-        root.shadows.update({p: d for p, d in self.shadow_of.items() if self.active_array[p]})
-        sweep.push(root)
-        back = self._protect(sweep, b)
-        for k, seed in zip(self.wish.seeded, self.seeds, strict=True):
-            result = self.function.results[k]
-            if isinstance(result.type, Array):
-                assert isinstance(result, Sym)
-                if self.active_array[result]:
-                    add_into(b, sweep.shadow(result), seed)
-            else:
-                sweep.add(result, seed)
-        sweep.block()
-        for array, copy in back:
-            copy_into(b, array, copy)
-        adjoints = tuple(
-            sweep.adjoint.get(p, const_of(0.0, p.type))
-            for p in self.wish.inputs
-            if not isinstance(p.type, Array)
-        )
-        return sweep, b, adjoints, layout
-
-    def _protect(self, sweep: Sweep, b: Builder) -> list[tuple[Sym, Sym]]:
-        """Arrays that are rolled back and seen by others: put back at the end, or worked on in a private copy."""
-        back: list[tuple[Sym, Sym]] = []
-        rolled = self._rolled_roots()
-        private = self.wish.split or self.wish.repeats
-        seen = exposed_roots(self.function, self.alias)
-        for root in rolled:
-            if self.regions.where[root][0] is not self.regions.root or not (private or root in seen):
-                continue
-            assert isinstance(root.type, Array)
-            shape = tuple(b.dim(root, k) for k in range(root.type.ndim))
-            kind = replace(root.type, layout="C", readonly=False)
-            copy = b.alloc(f"{root.name}_private" if self.wish.split else f"{root.name}_final", kind, shape)
-            copy_into(b, copy, root)
-            if self.wish.split:
-                sweep.stack[0].values[root] = copy
-            else:
-                back.append((root, copy))
-        for stmt in self.function.body:
-            if isinstance(stmt, RefNew):
-                held = self.alias.held(stmt.target)
-                if not held.isdisjoint(rolled) and (private or not held.isdisjoint(seen)):
-                    listed = copied_list(b, stmt.target, f"{stmt.target.name}_private")
-                    sweep.stack[0].values[stmt.target] = listed
-        return back
-
-    def _rolled_roots(self) -> list[Sym]:
-        found: dict[Sym, None] = {}
-        for store in self.decisions.restored.values():
-            for root in sorted(self.alias.roots(store.array), key=lambda s: s.uid):
-                found[root] = None
-        return list(found)
-
-    # decisions
-
-    def plan(self) -> _Built:
-        for _ in range(200):
-            built = self.sweep()
-            sweep = built[0]
-            new = [(s, r) for s, r in sweep.wanted if r not in self.decisions.recorded.get(s, ())]
-            for s, region in new:
-                self.decisions.recorded.setdefault(s, {})[region] = None
-            if new:
-                continue
-            assert not sweep.wanted, "a value is wanted that no record can give"
-            wanted = self._overwriters(list(sweep.repeated.values()))
-            if wanted.keys() - self.decisions.restored.keys():
-                if not self._prefer_records(list(sweep.repeated.values()), wanted):
-                    self.decisions.restored.update(wanted)
-                continue
-            self.decisions.restored = {k: v for k, v in self.decisions.restored.items() if k in wanted}
-            if built[3].home != self._homes():
-                continue
-            return built
-        raise AssertionError("the reverse sweep's plan does not settle")
-
-    def _homes(self) -> dict[Sym, tuple[Region, ...]]:
-        return Layout(self.regions, self.decisions, self._known_old()).home
-
-    def _overwriters(self, loads: list[Load]) -> dict[int, Store]:
-        """Stores that must be rolled back so that the loads can be repeated."""
-        found: dict[int, Store] = {}
-        for stmt in walk(self.function.body):
-            if isinstance(stmt, Store) and any(self._overwrites(load, stmt) for load in loads):
-                found[id(stmt)] = stmt
-        return found
-
-    def _overwrites(self, load: Load, store: Store) -> bool:
-        return may_overwrite_later(self.regions, self.alias, self.affine, load, store)
-
-    def _prefer_records(self, loads: list[Load], stores: dict[int, Store]) -> bool:
-        """Per piece of memory: where recording the loads costs less than rolling back, forbid repeating them."""
-        changed = False
-        for group in self._groups(loads, stores):
-            some_loads, some_stores = group
-            record = sum(self._weight(self.regions.place[id(x)][0]) for x in some_loads)
-            restore = sum(self._weight(self.regions.place[id(x)][0]) for x in some_stores)
-            if record <= restore:
-                self.decisions.unrepeatable.update(id(x) for x in some_loads)
-                changed = True
-        return changed
-
-    def _groups(self, loads: list[Load], stores: dict[int, Store]) -> list[tuple[list[Load], list[Store]]]:
-        """Loads and the stores that overwrite them, by connected memory."""
-        groups: list[tuple[set[Sym], list[Load], list[Store]]] = []
-        pairs: list[tuple[set[Sym], list[Load], list[Store]]] = []
-        for store in stores.values():
-            pairs.append((set(self.alias.roots(store.array)), [], [store]))
-        for load in loads:
-            if any(self._overwrites(load, s) for s in stores.values()):
-                pairs.append((set(self.alias.roots(load.array)), [load], []))
-        for roots, some_loads, some_stores in pairs:
-            for g in [g for g in groups if not g[0].isdisjoint(roots)]:
-                groups.remove(g)
-                roots |= g[0]
-                some_loads, some_stores = g[1] + some_loads, g[2] + some_stores
-            groups.append((roots, some_loads, some_stores))
-        return [(g[1], g[2]) for g in groups if g[1]]
-
-    def _weight(self, region: Region) -> float:
-        """How often a region runs, guessed."""
-        weight = 1.0
-        while region.parent is not None:
-            owner = region.owner
-            weight *= _turns(owner) if isinstance(owner, Loop) else 0.5
-            region = region.parent
-        return weight
-
-    def _known_old(self) -> dict[int, Sym]:
-        """Rolled-back stores whose overwritten value was loaded just before and is recorded anyway."""
-        found: dict[int, Sym] = {}
-        for key, store in self.decisions.restored.items():
-            region, at = self.regions.place[key]
-            for i in range(at - 1, -1, -1):
-                stmt = region.block[i]
-                if isinstance(stmt, Load) and region in self.decisions.recorded.get(stmt.target, ()):
-                    same = stmt.array == store.array and all(map(self.affine.same, stmt.index, store.index))
-                    if same:
-                        found[key] = stmt.target
-                        break
-                if self._touches(stmt, store):
-                    break
-        return found
-
-    def _touches(self, stmt: object, store: Store) -> bool:
-        roots = self.alias.roots(store.array)
-        return any(
-            not roots.isdisjoint(self.alias.roots(s.array))
-            for s in self.regions.stores(stmt)  # type: ignore[arg-type]
-        )
-
-
-def _turns(loop: Loop) -> float:
-    if isinstance(loop.lo, Const) and isinstance(loop.hi, Const) and isinstance(loop.step, Const):
-        return float(max(1, len(range(loop.lo.integer, loop.hi.integer, loop.step.integer))))
-    return 100.0
-
-
 def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
-    ready = _with_rules(hoist(clean(forward_views(filled(function)), keep_raising=True)), wish)
-    planner, (sweep, b, adjoints, layout) = _planned(ready, wish)
+    ready = everywhere(function, lambda f: hoist(clean(forward_views(filled(f)), keep_raising=True)))
+    plan = _planned(_with_rules(ready, wish), wish)
+    planner, built = plan.entry
     function = planner.function
-    augment = Augment(function, planner.regions, planner.decisions, layout, set(sweep.context.known_old))
-    forward, final = augment.build()
-    backward = _tidied(Function(f"{function.name}_reverse", (), b.block(), adjoints, span=function.span))
+    augment, forward, final = plan.augmented(planner, built)
+    backward = _tidied(Function(f"{function.name}_reverse", (), built[1].block(), built[2], span=function.span))
     needed = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     needed -= defined(backward.body)
     shadows = tuple(planner.shadow_of.values())
@@ -301,10 +85,12 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     if wish.split:
         forward, passed = _own_copies(planner, forward, passed)
     forward = clean(stride(replace(forward, results=(*function.results, *passed))), keep_raising=True)
-    records = tuple((t.dtype.name, t.width) for t in layout.tapes)
+    callees = plan.forms()
+    layout = built[3]
+    records = tuple((t.dtype.name, t.width) for t in (*layout.tapes, *layout.foreign))
     return Reversed(
-        forward,
-        backward,
+        replace(forward, functions=reachable(forward, callees)),
+        replace(backward, functions=reachable(backward, callees)),
         kept,
         saved,
         forward.results[len(function.results) :],
@@ -313,6 +99,58 @@ def reverse(function: Function, wish: Wish) -> Reversed:
         records,
         augment.limit,
     )
+
+
+@dataclass
+class _Plan:
+    """The planned program: the entry function and the active callees, each with its last build."""
+
+    calls: Calls
+    entry: tuple[Planner, Built]
+    callees: list[tuple[Callee, Planner, Built]]
+
+    def augmented(self, planner: Planner, built: Built) -> tuple[Augment, Function, dict[Sym, Atom]]:
+        known = set(built[0].context.known_old)
+        augment = Augment(
+            planner.function, planner.regions, planner.decisions, built[3], known, self.calls, planner.callee
+        )
+        return augment, *augment.build()
+
+    def forms(self) -> list[Function]:
+        """Every form of every called function: primal, augmented, reverse."""
+        found = list(self.calls.functions.values())
+        for callee, planner, built in self.callees:
+            _, forward, _ = self.augmented(planner, built)
+            found += [clean(stride(forward), keep_raising=True), _own_symbols(_reverse_form(callee, planner, built))]
+        return found
+
+
+def _reverse_form(callee: Callee, planner: Planner, built: Built) -> Function:
+    """The reverse function of a called function; its parameters are as `Sweep` passes them."""
+    primal = tuple(callee.function.params[k] for k in callee.needed)
+    shadows = tuple(planner.shadow_of.values())
+    state = (*(t.cursor for t in callee.state), *(t.buffer for t in callee.state))
+    groups = overlapping(callee.function.params, planner.alias)
+    groups += tuple(frozenset(planner.shadow_of[p] for p in g if p in planner.shadow_of) for g in groups)
+    whole = Function(
+        callee.backward,
+        (*primal, *shadows, *planner.seeds, *state),
+        built[1].block(),
+        built[2],
+        span=callee.function.span,
+        overlapping=groups,
+    )
+    return replace(_tidied(whole), params=whole.params)
+
+
+def _own_symbols(f: Function) -> Function:
+    """The function with symbols of its own throughout."""
+    env: dict[Sym, Atom] = {p: fresh(p) for p in f.params}
+    params = tuple(env[p] for p in f.params)
+    body = renamed(f.body, env)
+    results = tuple(env.get(a, a) if isinstance(a, Sym) else a for a in f.results)
+    groups = tuple(frozenset(env[p] for p in g) for g in f.overlapping)
+    return replace(f, params=params, body=body, results=results, overlapping=groups)  # type: ignore[arg-type]
 
 
 def _outputs(function: Function, wish: Wish) -> list[Atom]:
@@ -344,11 +182,11 @@ class _Rules(Rewriter):
 
 
 def _with_rules(function: Function, wish: Wish) -> Function:
-    if not any(isinstance(s, Custom) for s in walk(function.body)):
+    if not any(isinstance(s, Custom) for s in walk_program(function)):
         return function
     alias = Alias(function)
     activity = Activity(function, alias, wish.inputs, _outputs(function, wish), carries)
-    return replace(function, body=_Rules(activity, alias).block(function.body))
+    return everywhere(function, lambda f: replace(f, body=_Rules(activity, alias).block(f.body)))
 
 
 def _tidied(backward: Function) -> Function:
@@ -360,17 +198,15 @@ def _tidied(backward: Function) -> Function:
     return clean(carry(defer_stores(sink(choose(common(clean(stride(backward))))))))
 
 
-def _planned(function: Function, wish: Wish) -> tuple[_Planner, _Built]:
-    """Plan, keeping references to the allocations inside loops that turn out to be needed."""
+def _planned(function: Function, wish: Wish) -> _Plan:
+    """Plan, keeping references to the allocations inside loops and calls that turn out to be needed."""
     forced: set[Sym] = set()
     chosen: set[Sym] = set()
     versions = growing(function)
     while True:
-        rewritten = references(function, forced, versions, chosen)
-        rewritten = filled(rewritten)
-        planner = _Planner(count_turns(rewritten), wish, versions)
+        program = _followed(function, forced, versions, chosen)
         try:
-            return planner, planner.plan()
+            return _plan(everywhere(filled(program), count_turns), wish, versions)
         except KeepAllocationError as error:
             forced.add(error.array)
         except NumberBranchError as error:
@@ -383,13 +219,96 @@ def _planned(function: Function, wish: Wish) -> tuple[_Planner, _Built]:
             chosen.add(error.array)
 
 
-def exposed_roots(function: Function, alias: Alias) -> frozenset[Sym]:
-    """Memory that the caller holds after the call: the arguments' and the results'."""
-    return frozenset(function.params).union(*(alias.roots(a) for a in function.results))
+def _followed(function: Function, forced: set[Sym], versions: dict[Sym, Sym], chosen: set[Sym]) -> Function:
+    """The program with rebound arrays as numbers. Lists that callees fill are made in the entry function."""
+    callees: list[Function] = []
+    shared: list[Stmt] = []
+    for f in function.functions:
+        callee, head = references(f, forced, versions, chosen)
+        callees.append(filled(callee))
+        shared += head
+    entry, head = references(function, forced, versions, chosen)
+    entry = replace(entry, body=(*head, *entry.body), functions=tuple(callees))
+    return _with_shared(entry, tuple(shared)) if shared else entry
+
+
+def _with_shared(entry: Function, head: tuple[Stmt, ...]) -> Function:
+    """What `head` defines is made once, in the entry function, and passed to every callee."""
+    made = tuple(s for stmt in head for s in targets(stmt))
+    callees: list[Function] = []
+    for f in entry.functions:
+        own = tuple(fresh(s) for s in made)
+        body = _Passing(own, dict(zip(made, own, strict=True))).block(f.body)
+        callees.append(replace(f, params=(*f.params, *own), body=body))
+    body = _Passing(made, {}).block(entry.body)
+    return replace(entry, body=(*head, *body), functions=tuple(callees))
+
+
+class _Passing(Rewriter):
+    """Passes further arguments in every call."""
+
+    def __init__(self, more: tuple[Sym, ...], env: dict[Sym, Sym]):
+        super().__init__(dict(env))
+        self._more = more
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        rebuilt = self.rebuild(stmt)
+        if isinstance(rebuilt, Call):
+            rebuilt = replace(rebuilt, args=(*rebuilt.args, *self._more))
+        return (rebuilt,)
+
+
+def _plan(program: Function, wish: Wish, versions: dict[Sym, Sym]) -> _Plan:
+    """Plan every function until what they ask of each other does not change; then build with their records known."""
+    alias = Alias(program)
+    activity = Activity(program, alias, wish.inputs, _outputs(program, wish), carries)
+    calls = Calls(program, alias, activity)
+    while True:
+        before = calls.facts()
+        callees: list[tuple[Callee, Planner, Built]] = []
+        for callee in calls.callees.values():
+            if callee.active:
+                planner = Planner(callee.function, wish, versions, activity, calls, callee)
+                built = planner.plan()
+                _learn(calls, planner, built)
+                callees.append((callee, planner, built))
+        entry = Planner(program, wish, versions, activity, calls)
+        built = entry.plan()
+        _learn(calls, entry, built)
+        if calls.facts() == before:
+            break
+    if not callees:
+        return _Plan(calls, (entry, built), [])
+    tapes = {callee.function.name: built[3].tapes for callee, _, built in callees}
+    for callee, _, _ in callees:
+        names = calls.reached(callee.function.name)
+        callee.state = tuple(t for name in names for t in tapes.get(name, ()))
+    last = [(callee, planner, _built_again(planner, built)) for callee, planner, built in callees]
+    return _Plan(calls, (entry, _built_again(entry, built)), last)
+
+
+def _built_again(planner: Planner, built: Built) -> Built:
+    """The last build once more, now that it is known which records each call moves."""
+    layout = built[3]
+    layout.attach(planner.regions, lambda call: planner.calls.of(call).state)
+    return planner.sweep(layout)
+
+
+def _learn(calls: Calls, planner: Planner, built: Built) -> None:
+    """What the plan of one function means for the others."""
+    reads, rolled, back = planner.memory(built[0])
+    calls.want_back(back)
+    callee = planner.callee
+    if callee is None:
+        return
+    callee.reads, callee.rolled = reads, rolled
+    form = _tidied(Function("", (), built[1].block(), built[2]))
+    read = free(form.body) | {a for a in form.results if isinstance(a, Sym)}
+    callee.needed = tuple(k for k, p in enumerate(callee.function.params) if p in read)
 
 
 def _own_copies(
-    planner: _Planner, forward: Function, passed: tuple[Atom, ...]
+    planner: Planner, forward: Function, passed: tuple[Atom, ...]
 ) -> tuple[Function, tuple[Atom, ...]]:
     """Arrays that the caller can reach are copied before they are kept."""
     exposed = exposed_roots(planner.function, planner.alias)

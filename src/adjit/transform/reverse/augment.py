@@ -20,6 +20,7 @@ from adjit.ir.core import (
     ZERO,
     Atom,
     Block,
+    Call,
     Const,
     Custom,
     Ensure,
@@ -38,6 +39,7 @@ from adjit.ir.core import (
 from adjit.ir.types import BOOL, FLOAT64, INT64, Scalar
 from adjit.ir.visit import inner_targets, targets
 from adjit.transform.clean import RAISING
+from adjit.transform.reverse.callees import Callee, Calls
 from adjit.transform.reverse.record import Decisions, Layout, Tape
 from adjit.transform.reverse.sites import CHUNK, Trip, site_of, trip_count
 
@@ -48,21 +50,32 @@ class Augment:
     """Builds the augmented forward function for one set of decisions."""
 
     def __init__(
-        self, function: Function, regions: Regions, decisions: Decisions, layout: Layout, known_old: set[int]
+        self,
+        function: Function,
+        regions: Regions,
+        decisions: Decisions,
+        layout: Layout,
+        known_old: set[int],
+        calls: Calls,
+        callee: Callee | None = None,
     ):
+        self._calls, self._callee = calls, callee
         self._function, self._regions, self._decisions, self._layout = function, regions, decisions, layout
         self._known_old = known_old
         self._buffer: dict[Tape, Sym] = {}
-        self._cursor: dict[Tape, Atom] = dict.fromkeys(layout.tapes, ZERO)
+        self._cursor: dict[Tape, Atom] = dict.fromkeys((*layout.tapes, *layout.foreign), ZERO)
         self._base: dict[Tape, Atom] = {}
-        self._sites = {t: site_of(t, regions) for t in layout.tapes}
+        self._sites = {t: site_of(t, regions, layout) for t in layout.tapes}
+        self._pending: dict[Tape, list[tuple[int, Sym]]] = {}
         self.limit = Sym("memory_limit", INT64)
         self._stand_ins: dict[int, tuple[Loop, Loop]] = {}
 
     def build(self) -> tuple[Function, dict[Sym, Atom]]:
         """The function (results: the primal's; last parameter: the memory limit in bytes) and final tape atoms."""
+        if self._callee is not None:
+            return self._build_called(self._callee), {}
         b = Builder(self._function.span, simplify=True)
-        for tape in self._layout.tapes:
+        for tape in (*self._layout.tapes, *self._layout.foreign):
             if not self._exact(tape):
                 self._buffer[tape] = b.alloc("record", tape.buffer.type, (const(_FIRST),))  # type: ignore[arg-type]
             else:
@@ -70,19 +83,38 @@ class Augment:
         b.simplify = False
         self._block(self._regions.root, b)
         final: dict[Sym, Atom] = {}
-        for tape in self._layout.tapes:
+        for tape in (*self._layout.tapes, *self._layout.foreign):
             final[tape.buffer] = self._buffer[tape]
             final[tape.cursor] = self._cursor[tape]
         params = (*self._function.params, self.limit)
         return replace(self._function, params=params, body=b.block()), final
 
+    def _build_called(self, callee: Callee) -> Function:
+        """A called function: the records that it moves come in and go out."""
+        cursors, buffers = list(callee.state), list(callee.state)
+        state = self._fresh(cursors, buffers)
+        self._take(cursors, buffers, state)
+        b = Builder(self._function.span)
+        self._block(self._regions.root, b)
+        return replace(
+            self._function,
+            name=callee.forward,
+            params=(*self._function.params, self.limit, *state),
+            body=b.block(),
+            results=(*self._function.results, *self._state(cursors, buffers)),
+        )
+
     def _exact(self, tape: Tape) -> bool:
-        site = self._sites[tape]
+        site = self._sites.get(tape)
+        if site is None or self._callee is not None:
+            return False
         return site.region is self._regions.root and bool(site.trips)
 
     def _at_entry(self, tape: Tape, b: Builder) -> None:
         """Allocate a record at the function's top, before anything is touched, where its size is known there."""
-        trips = self._sites[tape].trips
+        site = self._sites[tape]
+        assert site is not None
+        trips = site.trips
         env: dict[Sym, Atom] = {p: p for p in self._function.params}
         bounds = [tuple(self._again(a, env, b) for a in t) for t in trips]
         if any(a is None for t in bounds for a in t):
@@ -120,7 +152,7 @@ class Augment:
             more = b.op("mul", more, b.cast(n, FLOAT64))
             need = b.op("mul", need, n)
         size = more if after == ZERO else b.op("add", size, more)
-        line = tape.region.owner.span.line if tape.region.owner is not None else 0
+        line = (self._function if tape.region.owner is None else tape.region.owner).span.line
         if isinstance(size, Sym):
             raising = Raise("MemoryError", ("record", size, line), b.span)
             b.if_(b.op("gt", size, b.cast(self.limit, FLOAT64)), (raising,))
@@ -136,7 +168,18 @@ class Augment:
             for s in targets(stmt):
                 self._push(s, region, b)
         for tape in self._layout.of(region):
-            self._cursor[tape] = b.op("add", self._base[tape], tape.width)
+            if self._sites[tape] is None:
+                self._flush(tape, b)
+            else:
+                self._cursor[tape] = b.op("add", self._base[tape], tape.width)
+
+    def _flush(self, tape: Tape, b: Builder) -> None:
+        """At the end of a region with calls in it: push what it records, above what the calls pushed."""
+        self._grow(tape, [], b)
+        base = self._cursor[tape]
+        for slot, s in self._pending.pop(tape, []):
+            b.store(self._buffer[tape], (b.op("add", base, slot) if slot else base,), s)
+        self._cursor[tape] = b.op("add", base, tape.width)
 
     def _enter(self, region: Region, b: Builder) -> None:
         self._ensure(region, -1, b)
@@ -152,12 +195,15 @@ class Augment:
         tape = self._layout.tape(region, s.type) if isinstance(s.type, Scalar) else None
         if tape is None or s not in tape.slots:
             return
+        if self._sites[tape] is None:
+            self._pending.setdefault(tape, []).append((tape.slots[s], s))
+            return
         at = b.op("add", self._base[tape], tape.slots[s]) if tape.slots[s] else self._base[tape]
         b.store(self._buffer[tape], (at,), s)
 
     def _ensure(self, region: Region, at: int, b: Builder) -> None:
         for tape, site in self._sites.items():
-            if site.region is not region or site.at != at or site.loop is not None:
+            if site is None or site.region is not region or site.at != at or site.loop is not None:
                 continue
             if self._exact(tape):
                 if tape not in self._buffer:
@@ -183,16 +229,34 @@ class Augment:
                 self._loop(stmt, b)
             case If() | Custom():
                 self._branches(stmt, b)
+            case Call() if self._calls.of(stmt).active:
+                self._call(stmt, b)
             case _:
                 b.append(stmt)
+
+    def _call(self, stmt: Call, b: Builder) -> None:
+        """The augmented form of the callee in place of the call."""
+        callee = self._calls.of(stmt)
+        tapes = list(callee.state)
+        args = (*stmt.args, self.limit, *self._state(tapes, tapes))
+        made = self._fresh(tapes, tapes)
+        b.append(Call((*stmt.results, *made), callee.forward, args, stmt.span))
+        self._take(tapes, tapes, made)
 
     # carried cursors and buffers
 
     def _moved(self, region: Region) -> tuple[list[Tape], list[Tape]]:
         """Tapes whose cursor, and whose buffer, changes inside the region."""
         below = self._layout.below(region)
-        grown = [t for t in below if not self._exact(t) and region in self._sites[t].region.path()]
-        return below, grown
+        return below, [t for t in below if self._grows_in(t, region)]
+
+    def _grows_in(self, tape: Tape, region: Region) -> bool:
+        if tape in self._layout.moved_by_calls(region):
+            return True
+        if self._exact(tape):
+            return False
+        site = self._sites[tape]
+        return region in (tape.region if site is None else site.region).path()
 
     def _state(self, cursors: list[Tape], buffers: list[Tape]) -> tuple[Atom, ...]:
         return (*(self._cursor[t] for t in cursors), *(self._buffer[t] for t in buffers))
@@ -207,7 +271,7 @@ class Augment:
         return (*(Sym("cursor", INT64) for _ in cursors), *(Sym("record", t.buffer.type) for t in buffers))
 
     def _loop(self, stmt: Loop, b: Builder) -> None:
-        chunked = [t for t, site in self._sites.items() if site.loop is stmt]
+        chunked = [t for t, site in self._sites.items() if site is not None and site.loop is stmt]
         if chunked:
             self._chunks(stmt, chunked, b)
         else:

@@ -269,15 +269,19 @@ class Materialiser:
             case RefGet():
                 return self._all((stmt.references, stmt.position), d)
             case RefNew():
-                return 0 if region is self.regions.root else None
+                return 0 if self._lasting(region) else None
             case Load():
                 return self._load_level(stmt, d)
             case Alloc() | Custom():
-                return 0 if region is self.regions.root else None
+                return 0 if self._lasting(region) else None
             case If():
                 return self._if_level(stmt, s, d)
             case _:
                 return None
+
+    def _lasting(self, region: Region) -> bool:
+        """Whether what the region defines is passed on to the reverse function as it is."""
+        return region is self.regions.root and not self.layout.called
 
     def _all(self, atoms: tuple[Atom, ...], least: int) -> int | None:
         for a in atoms:
@@ -415,7 +419,7 @@ class Materialiser:
         return Slice(*(None if p is None else self.need(p) for p in (item.start, item.stop, item.step)))
 
     def _recorded(self, s: Sym, region: Region, level: int) -> Atom:
-        if region is self.regions.root:
+        if self._lasting(region):
             return s
         scope = self.stack[level]
         assert isinstance(s.type, Scalar)

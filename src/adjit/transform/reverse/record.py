@@ -7,10 +7,11 @@ back. Values of the function's own body are not taped: they are passed on as the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from adjit.analysis.regions import Region, Regions
-from adjit.ir.core import Store, Sym
+from adjit.ir.core import Call, Store, Sym
 from adjit.ir.types import INT64, Array, Scalar
 
 
@@ -57,9 +58,17 @@ class Decisions:
 class Layout:
     """Tapes and saved symbols for a set of decisions."""
 
-    def __init__(self, regions: Regions, decisions: Decisions, known_old: dict[int, Sym]):
-        """`known_old`: rolled-back stores whose overwritten value is a recorded symbol already."""
+    def __init__(
+        self, regions: Regions, decisions: Decisions, known_old: dict[int, Sym], called: bool = False
+    ):
+        """`known_old`: rolled-back stores whose overwritten value is a recorded symbol already.
+
+        `called`: of a called function, which tapes the values of its own body too, since each call has its own.
+        """
+        self.called = called
         self.tapes: list[Tape] = []
+        self._moved: dict[int, dict[Tape, None]] = {}  # region -> tapes that calls in it move
+        self._foreign: dict[Tape, None] = {}
         self.saved: dict[Sym, None] = {}
         self.home: dict[Sym, tuple[Region, ...]] = {}
         self._by_key: dict[tuple[int, Scalar], Tape] = {}
@@ -68,12 +77,12 @@ class Layout:
             for region in (own,) if own in places else places:
                 self._place(s, region, regions)
         for store in decisions.restored.values():
-            if id(store) not in known_old:
+            if id(store) not in known_old and id(store) not in regions.assumed:
                 self._place(decisions.old(store), regions.place[id(store)][0], regions)
 
     def _place(self, s: Sym, region: Region, regions: Regions) -> None:
         self.home[s] = (*self.home.get(s, ()), region)
-        if region is regions.root:
+        if region is regions.root and not self.called:
             self.saved[s] = None
             return
         assert isinstance(s.type, Scalar)
@@ -88,10 +97,28 @@ class Layout:
         """The region's tape of that dtype."""
         return self._by_key.get((id(region), dtype))
 
+    def attach(self, regions: Regions, state: Callable[[Call], tuple[Tape, ...]]) -> None:
+        """Learn which tapes each call moves."""
+        for region, call in regions.calls():
+            tapes = dict.fromkeys(state(call))
+            for r in region.path():
+                self._moved.setdefault(id(r), {}).update(tapes)
+            self._foreign.update((t, None) for t in tapes if t not in self.tapes)
+
+    @property
+    def foreign(self) -> tuple[Tape, ...]:
+        """Tapes of called functions."""
+        return tuple(self._foreign)
+
+    def moved_by_calls(self, region: Region) -> dict[Tape, None]:
+        """Tapes that calls in the region move."""
+        return self._moved.get(id(region), {})
+
     def of(self, region: Region) -> list[Tape]:
         """The region's own tapes."""
         return [t for t in self.tapes if t.region is region]
 
     def below(self, region: Region) -> list[Tape]:
-        """Tapes of the region and everything inside it."""
-        return [t for t in self.tapes if region in t.region.path()]
+        """Tapes of the region and everything inside it, with those that calls inside it move."""
+        own = [t for t in self.tapes if region in t.region.path()]
+        return list(dict.fromkeys((*own, *self.moved_by_calls(region))))

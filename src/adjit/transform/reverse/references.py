@@ -71,7 +71,7 @@ class References(Rewriter):
         self.apart = apart
         self.function = function
         self.regions = Regions(function)
-        self.forced = set(forced)
+        self.forced = {a for a in forced if a in self.regions.where}
         self.phis: dict[Sym, list[Atom]] = {}
         self.counts: dict[Sym, tuple[Sym, Sym]] = {}  # allocation -> (list, counter array)
         self.position: dict[Sym, Sym] = {}
@@ -228,10 +228,10 @@ class References(Rewriter):
 
     # rewriting
 
-    def run(self) -> Function:
-        """The function with rebound arrays as numbers."""
+    def run(self) -> tuple[Function, Block]:
+        """The function with rebound arrays as numbers, and the lists and counters that it works on."""
         if not self.phis and not self.forced:
-            return self.function
+            return self.function, ()
         for p in self.phis:
             self._number(p)
         b = Builder(self.function.span)
@@ -244,7 +244,7 @@ class References(Rewriter):
             self.counts[alloc] = (listed, counter)
         body = self.block(self.function.body)
         results = tuple(self.atom(a) for a in self.function.results)
-        return replace(self.function, body=(*b.block(), *body), results=results)
+        return replace(self.function, body=body, results=results), b.block()
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         match stmt:
@@ -427,8 +427,8 @@ def references(
     forced: Iterable[Sym] = (),
     apart: Container[Sym] = (),
     chosen: Container[Sym] = (),
-) -> Function:
-    """Rebound arrays as numbers (see the module).
+) -> tuple[Function, Block]:
+    """Rebound arrays as numbers (see the module), and the head: the lists and counters, to be made before.
 
     `forced`: allocations inside loops that must be kept. `apart`: arrays that are left as they are (see `growing`).
     `chosen`: arrays chosen by a branch that must become numbers.

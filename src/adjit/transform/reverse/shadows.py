@@ -147,5 +147,11 @@ class Shadows(Materialiser):
         b.append(If(cond, bodies[0], bodies[1], (values[0],), (values[1],), (made,), stmt.span))
         return made, level
 
+    def shadow_of_any(self, a: Atom) -> Atom:
+        """The shadow of an array, or the list of shadows of a list."""
+        if not isinstance(a, Sym):
+            return a
+        return self._shadow_list(a) if isinstance(a.type, RefList) else self.shadow(a)
+
     def has_shadow(self, array: Sym) -> bool:
         return self.context.active_array.get(array, False)

@@ -4,7 +4,9 @@
   function's top that is the exact size;
 * a branch, or a loop that may stop early: the loop around it is cut into chunks of turns, and each chunk ensures what
   its turns can write, so that a rare branch reserves next to nothing and no element costs a test;
-* a branch outside all loops: at its own start.
+* a branch outside all loops: at its own start;
+* in a called function: the same, as far as no call stands in the way, which may move the same record; a region with a
+  call in it pushes at its end, and looks then.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from adjit.analysis.regions import Region, Regions
 from adjit.ir.builder import Builder
 from adjit.ir.core import ONE, ZERO, Atom, Const, If, Loop, Sym, const
 from adjit.ir.types import INT64
-from adjit.transform.reverse.record import Tape
+from adjit.transform.reverse.record import Layout, Tape
 
 CHUNK = 1024
 """Turns of a loop between two looks at the capacity of a record that it may write."""
@@ -36,9 +38,15 @@ class Site:
     loop: Loop | None = None
 
 
-def site_of(tape: Tape, regions: Regions) -> Site:
-    """The site of a tape (see the module)."""
+def site_of(tape: Tape, regions: Regions, layout: Layout) -> Site | None:
+    """The site of a tape (see the module); None where it is pushed at its region's end."""
     region = tape.region
+    if layout.called:
+        if tape in layout.moved_by_calls(region):
+            return None
+        loop = next((r for r in region.path()[::-1] if isinstance(r.owner, Loop)), None)
+        if loop is None or tape in layout.moved_by_calls(loop):
+            return Site(region, -1)
     while isinstance(region.owner, If):
         assert region.parent is not None
         region = region.parent
@@ -48,10 +56,10 @@ def site_of(tape: Tape, regions: Regions) -> Site:
     assert region.parent is not None
     if region is not tape.region or loop.index is None or loop.stop is not None:
         return Site(region.parent, region.at, (), loop)
-    return _hoisted(region, regions)
+    return _hoisted(tape, region, regions, layout)
 
 
-def _hoisted(region: Region, regions: Regions) -> Site:
+def _hoisted(tape: Tape, region: Region, regions: Regions, layout: Layout) -> Site:
     """Before the outermost counted loop at which every number of turns is known."""
     trips: tuple[Trip, ...] = ()
     while True:
@@ -64,7 +72,8 @@ def _hoisted(region: Region, regions: Regions) -> Site:
         at, region = region.at, region.parent
         outer = region.owner
         counted = isinstance(outer, Loop) and outer.index is not None and outer.stop is None
-        if not counted or not all(_outside(a, region, regions) for t in trips for a in t):
+        in_the_way = layout.called and tape in layout.moved_by_calls(region)
+        if in_the_way or not counted or not all(_outside(a, region, regions) for t in trips for a in t):
             return Site(region, at, trips)
 
 

@@ -18,6 +18,7 @@ from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
     Alloc,
     Atom,
+    Call,
     Const,
     Custom,
     If,
@@ -36,6 +37,7 @@ from adjit.rules import get as rule_of
 from adjit.rules.base import Point
 from adjit.transform.custom import Pull, pull_call
 from adjit.transform.nests import add_into, sum_all
+from adjit.transform.reverse.callees import Calls
 from adjit.transform.reverse.heads import reversed_range
 from adjit.transform.reverse.increments import Increment, find_increment
 from adjit.transform.reverse.materialise import Scope
@@ -50,11 +52,14 @@ class Sweep(Shadows):
     """Builds the body of the reverse function."""
 
     results: tuple[Atom, ...]
+    calls: Calls
 
     def begin(self, context: Context) -> None:
         self.context = context
         self.adjoint: dict[Sym, Atom] = {}
-        self.cursor: dict[Tape, Atom] = {t: t.cursor for t in self.layout.tapes}
+        self.cursor: dict[Tape, Atom] = {
+            t: t.cursor for t in (*self.layout.tapes, *self.layout.foreign)
+        }
         self.trees = Trees(self.regions, self.results, context.active)
         self.restoring = False  # inside a custom call: memory is rolled back, nothing is differentiated
         self._busy: dict[int, bool] = {}
@@ -132,6 +137,8 @@ class Sweep(Shadows):
                     found = isinstance(stmt.rule, Pull) or any(
                         id(s) in self.decisions.restored for s in stores
                     )
+                case Call():
+                    found = self.calls.of(stmt).active
                 case Loop() | If():
                     inner = (s for b in blocks(stmt) for s in walk(b) if not isinstance(s, Loop | If))
                     found = any(self.busy(s) for s in inner) or any(map(self.is_active, stmt.results))
@@ -156,8 +163,28 @@ class Sweep(Shadows):
                 self._if(stmt)
             case Custom():
                 self._custom(stmt)
+            case Call():
+                self._call(stmt)
             case _:
                 pass
+
+    def _call(self, stmt: Call) -> None:
+        """The reverse form of the callee in place of the call."""
+        callee = self.calls.of(stmt)
+        for load in self.regions.of_call[id(stmt)][1]:
+            self.repeated[id(load)] = load
+        seeds = [self._or_zero(self.take(stmt.results[k]), stmt.results[k]) for k in callee.seeded]
+        values = [self.need(stmt.args[k]) for k in callee.needed]
+        shadows = [self.shadow_of_any(stmt.args[k]) for k in callee.shadowed]
+        inputs = [(stmt.args[k], callee.function.params[k]) for k in callee.inputs]
+        adjoints = tuple(Sym(f"d{p.name}", p.type) for _, p in inputs)
+        cursors = tuple(fresh(t.cursor) for t in callee.state)
+        given = (*(self.cursor[t] for t in callee.state), *(t.buffer for t in callee.state))
+        args = (*values, *shadows, *seeds, *given)
+        self.b.append(Call((*adjoints, *cursors), callee.backward, args, stmt.span))
+        self.cursor.update(zip(callee.state, cursors, strict=True))
+        for (a, _), d in zip(inputs, adjoints, strict=True):
+            self.add(a, d)
 
     def _custom(self, stmt: Custom) -> None:
         """`bwd` in place of what it is the rule of; what the call wrote is rolled back."""
