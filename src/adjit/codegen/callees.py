@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from adjit.codegen.names import RESERVED, Names
-from adjit.ir.core import Function
-from adjit.ir.types import Array, RefList, Type
+from adjit.ir.core import Atom, Const, Function, Sym
+from adjit.ir.types import INT64, Array, RefList, Type
 
 
 def callee_names(entries: Iterable[Function], taken: Iterable[str]) -> dict[str, str]:
@@ -30,6 +30,22 @@ def signature(function: Function) -> str:
     results = ", ".join(_spelled(a.type) for a in function.results)
     out = f"Tuple(({results},))" if len(function.results) == 1 else f"Tuple(({results}))"
     return f"{out if results else 'none'}({', '.join(_spelled(p.type) for p in function.params)})"
+
+
+def exact(argument: Atom, text: str, parameter: Sym) -> str:
+    """The text of an argument of a function's call of itself, in exactly the type of the parameter.
+
+    Numba would compile another version for any other type (a contiguous array, a literal), and loses the link between
+    two versions that call each other when it loads them from its cache.
+    """
+    if isinstance(argument, Const) and argument.type.is_bool:
+        return f"np.bool_({text})"
+    if isinstance(argument, Const) and argument.type == INT64:
+        return f"int64({text})"
+    t = parameter.type
+    if isinstance(t, Array) and t.layout != "C" and argument != parameter:
+        return f"{text}[{', '.join(['::1'] * t.ndim)}]" if t.ndim else text
+    return text
 
 
 def _spelled(t: Type) -> str:

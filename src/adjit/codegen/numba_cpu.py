@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from adjit.analysis.ranges import unsigned_indices
+from adjit.codegen.callees import exact
 from adjit.codegen.coalesce import Variables
 from adjit.codegen.comments import source_line
 from adjit.codegen.copies import Copy, in_order
@@ -100,6 +101,7 @@ class _Leave:
 class _Printer:
     def __init__(self, function: Function, error_model: str, comments: bool, callees: Mapping[str, str]):
         self.callees = callees
+        self._function = function
         self.plan = Plan(function)
         self.variables = Variables(function, self.plan)
         self.comments = comments
@@ -297,11 +299,13 @@ class _Printer:
                 self.line(f"raise {stmt.exception}({args})", stmt.span)
 
     def _call(self, stmt: Call) -> None:
+        own = stmt.callee == self._function.name
         args: list[str] = []
-        for a in stmt.args:
+        for k, a in enumerate(stmt.args):
             if isinstance(a, Undef) and isinstance(a.type, RefList):
                 self.list_zeros.add(a.type)
-            args.append(zero(a.type) if isinstance(a, Undef) else self.show.text(a))
+            text = zero(a.type) if isinstance(a, Undef) else self.show.text(a)
+            args.append(exact(a, text, self._function.params[k]) if own else text)
         call = f"{self.callees[stmt.callee]}({', '.join(args)})"
         made = [self.name(r) for r in stmt.results]
         into = f"({made[0]},)" if len(made) == 1 else ", ".join(made)

@@ -273,21 +273,19 @@ class _Forward:
 
     def callee(self, f: Function) -> Function:
         """The tangent form of a called function: tangents of varied parameters in, of varied results out."""
-        params = tuple(t for p in f.params if self.varied(p) for t in self._strided(p))
+        params = tuple(t for p in f.params if self.varied(p) for t in self._given(p))
         body = self.block(f.body)
         with self.b.collect() as tail:
-            results = tuple(t for a in f.results if self.varied(a) for t in self.tangent(a))
+            results = tuple(_strided(t) for a in f.results if self.varied(a) for t in self.tangent(a))
         whole, more = (*f.params, *params), (*f.results, *results)
         new = replace(f, name=self.program.names[f.name], params=whole, body=(*body, *tail), results=more)
         return _replaced(new, self.same)
 
-    def _strided(self, p: Sym) -> tuple[Sym, ...]:
-        """Tangents of a parameter; an array's may have any layout."""
-        if isinstance(p.type, Array):
-            kind = replace(p.type, layout="A", readonly=False)
-            self.tangents[p] = tuple(Sym(f"{p.name}_dot", kind) for _ in range(self.width))
-            return tuple(s for s in self.tangents[p] if isinstance(s, Sym))
-        return self.define(p)
+    def _given(self, p: Sym) -> tuple[Sym, ...]:
+        """Tangents of a called function's parameter; an array's may have any layout."""
+        made = tuple(_strided(t) for t in self.fresh(p))
+        self.tangents[p] = made
+        return tuple(t for t in made if isinstance(t, Sym))
 
     def _custom(self, stmt: Custom) -> None:
         if not any(self.varied(a) for a in stmt.args):
@@ -299,6 +297,13 @@ class _Forward:
             self.same[r] = v
             if r.type.differentiable:
                 self.tangents[r] = next(moving)
+
+
+def _strided(a: Atom) -> Atom:
+    """The same symbol, said to have any layout where it is an array: tangents may differ from primals in that."""
+    if isinstance(a, Sym) and isinstance(a.type, Array):
+        return Sym(a.name, replace(a.type, layout="A", readonly=False), a.uid)
+    return a
 
 
 def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1) -> Pushed:
