@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from adjit.frontend import inline
 from adjit.frontend.context import DeadPath, Env, Frame, Lowering, Template
+from adjit.frontend.fence import span_of
 from adjit.frontend.read_source import FunctionNode
 from adjit.frontend.values import (
     TupleValue,
@@ -140,7 +141,7 @@ def _lower(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Templ
     lifted = _Lift(template.key, template.extras)
     body = lifted.block(block)
     whole = (*params, *(lifted.sym(s) for s in template.extras))
-    span = lx.span(node)
+    span = span_of(frame.file, fn)
     lx.functions[template.key] = Function(template.key, whole, body, lifted.atoms(tuple(results)), "", span)
     return template
 

@@ -24,7 +24,9 @@ from adjit.ir.visit import everywhere
 from adjit.runtime import cache
 from adjit.runtime.compile import load, load_stored, stored_text, with_room
 from adjit.runtime.memory import limited
+from adjit.runtime.stack import stack_bytes
 from adjit.transform.clean import clean
+from adjit.transform.depth import deepest, limited_depth
 from adjit.transform.forward import forward
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
@@ -159,7 +161,17 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
         if not p.type.differentiable:
             raise ArgumentError(f"`{p.name}` of type {p.type} carries no derivative")
     build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
-    return build_kind(request, primal, active, meta)
+    module, meta = build_kind(request, primal, active, meta)
+    return _limited_depth(module), meta
+
+
+def _limited_depth(module: Module) -> Module:
+    """Functions that call themselves raise before the stack overflows."""
+    limit = deepest((u.function for u in module.units), stack_bytes())
+    if limit is None:
+        return module
+    units = tuple(replace(u, function=limited_depth(u.function, limit)) for u in module.units)
+    return replace(module, units=units)
 
 
 def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = False) -> Unit:

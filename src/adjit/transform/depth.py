@@ -1,0 +1,72 @@
+"""Recursion that would overflow the stack raises instead.
+
+    function f(x): ...; call f(y)   ->   function f(x, depth): if depth > limit: raise RecursionError; ...; call f(y, depth + 1)
+
+A compiled function that recurses too deeply ends the process. The limit is the stack over a generous guess of what one
+call takes, the same for every form of every function of a program, so that a forward sweep that succeeds can be reversed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from adjit.ir.builder import Builder
+from adjit.ir.core import ZERO, Atom, Call, Function, Raise, Stmt, Sym, const
+from adjit.ir.types import INT64, Array, RefList
+from adjit.ir.visit import Rewriter, everywhere, walk
+
+_WORDS_OF_ARRAY = 10  # Numba passes an array as its fields: 5 + 2 per axis, rounded up
+_BYTES_OF_CALL = 256  # return address, saved registers, alignment, temporaries
+
+
+def frame_bytes(f: Function) -> int:
+    """A generous guess of the stack that one call of the function takes."""
+    calls = [s for s in walk(f.body) if isinstance(s, Call)]
+    words = _words(f.params) + _words(f.results)
+    words += max((_words(c.args) + _words(c.results) for c in calls), default=0)
+    live = sum(_words(c.results) for c in calls)
+    return _BYTES_OF_CALL + 8 * (words + live)
+
+
+def _words(atoms: Iterable[Atom]) -> int:
+    return sum(_WORDS_OF_ARRAY if isinstance(a.type, Array | RefList) else 1 for a in atoms)
+
+
+def deepest(functions: Iterable[Function], stack: int) -> int | None:
+    """How deep calls may be nested with so many bytes of stack; None where nothing recurses."""
+    sizes = [frame_bytes(f) for entry in functions for f in entry.functions]
+    return stack // max(sizes) if sizes else None
+
+
+def limited_depth(function: Function, limit: int) -> Function:
+    """The program, whose called functions count how deep they are nested."""
+    if not function.functions:
+        return function
+    depth = {f.name: Sym("depth", INT64) for f in function.functions}
+    return everywhere(function, lambda f: _counting(f, depth.get(f.name), limit))
+
+
+def _counting(f: Function, depth: Sym | None, limit: int) -> Function:
+    if depth is None:
+        return replace(f, body=_Pass(ZERO).block(f.body))
+    b = Builder(f.span)
+    text = f"the function at {f.span.file}:{f.span.line} calls itself more than {limit} deep"
+    b.if_(b.op("gt", depth, const(limit)), (Raise("RecursionError", (text,), f.span),))
+    deeper = b.op("add", depth, 1)
+    assert isinstance(deeper, Sym)
+    return replace(f, params=(*f.params, depth), body=(*b.block(), *_Pass(deeper).block(f.body)))
+
+
+class _Pass(Rewriter):
+    """Passes the depth in every call."""
+
+    def __init__(self, depth: Atom):
+        super().__init__()
+        self._depth = depth
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        rebuilt = self.rebuild(stmt)
+        if isinstance(rebuilt, Call):
+            rebuilt = replace(rebuilt, args=(*rebuilt.args, self._depth))
+        return (rebuilt,)
