@@ -148,7 +148,9 @@ def simpson(p, a, b, fa, fm, fb, eps, depth):
     right = (b - m) / 6.0 * (fm + 4.0 * frm + fb)
     if depth == 0 or abs(left + right - whole) < 15.0 * eps:
         return left + right + (left + right - whole) / 15.0
-    return simpson(p, a, m, fa, flm, fm, eps / 2, depth - 1) + simpson(p, m, b, fm, frm, fb, eps / 2, depth - 1)
+    return simpson(p, a, m, fa, flm, fm, eps / 2, depth - 1) + simpson(
+        p, m, b, fm, frm, fb, eps / 2, depth - 1
+    )
 
 
 @njit

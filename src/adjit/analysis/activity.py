@@ -11,7 +11,22 @@ from collections.abc import Callable, Iterable, Iterator
 
 from adjit.analysis.alias import Alias
 from adjit.analysis.complex_values import refuse_complex
-from adjit.ir.core import Alloc, Atom, Block, Call, Custom, Ensure, Function, If, Let, Load, Loop, Stmt, Store, Sym
+from adjit.ir.core import (
+    Alloc,
+    Atom,
+    Block,
+    Call,
+    Custom,
+    Ensure,
+    Function,
+    If,
+    Let,
+    Load,
+    Loop,
+    Stmt,
+    Store,
+    Sym,
+)
 from adjit.ir.types import Array
 from adjit.ir.visit import blocks, inner_targets, targets, walk
 
@@ -37,9 +52,7 @@ class Activity:
         self._alias, self._carries = alias, carries
         self._functions = {f.name: f for f in function.functions}
         self._stmts = [s for f in (function, *function.functions) for s in _outside_customs(f.body)]
-        self._callee_arrays = [
-            s for f in function.functions for s in f.params if isinstance(s.type, Array)
-        ]
+        self._callee_arrays = [s for f in function.functions for s in f.params if isinstance(s.type, Array)]
         self._written = {
             id(s): tuple(t.array for t in walk(s.body) if isinstance(t, Store))
             for s in self._stmts

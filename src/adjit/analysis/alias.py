@@ -112,7 +112,6 @@ class Alias:
             case _:
                 return False
 
-
     def _unknown(self, stmt: Call) -> bool:
         """A call whose callee is not at hand: what it returns is its own memory, or any of its arguments'."""
         changed = False

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from adjit.ir.core import Block, Call, Custom, Function, If, Load, Loop, Stmt, Store, Sym, Undef
 from adjit.ir.types import INT64, Array
-from adjit.ir.visit import blocks, defined, inner_targets, targets, walk
-
+from adjit.ir.visit import blocks, defined, inner_targets, targets
 
 Arrays = Callable[[Call], tuple[Sym, ...]]
 

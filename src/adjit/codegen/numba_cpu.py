@@ -77,7 +77,9 @@ def emit_full(
     callees: Mapping[str, str] | None = None,
 ) -> Emitted:
     """The text, and the operations and list types that it uses; `callees`: printed names of called functions."""
-    printer = _Printer(function, error_model, comments, callees or {f.name: f.name for f in function.functions})
+    printer = _Printer(
+        function, error_model, comments, callees or {f.name: f.name for f in function.functions}
+    )
     text = printer.function(function)
     lists = {
         s.type.element

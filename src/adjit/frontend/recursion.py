@@ -28,7 +28,7 @@ from adjit.frontend.values import (
     rebuild,
 )
 from adjit.ir.core import Atom, Block, Call, Const, Function, Stmt, Sym, Undef, fresh, unique_name
-from adjit.ir.types import BOOL, UNKNOWN, Array
+from adjit.ir.types import BOOL, UNKNOWN, Array, Type
 from adjit.ir.visit import Rewriter, defined, free
 
 _MOST = 8
@@ -95,7 +95,7 @@ def _call(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Value:
     return rebuild(template.shape, iter(results))
 
 
-def _open_type(a: Atom) -> Array | object:
+def _open_type(a: Atom) -> Type:
     """The type of a parameter or result before typing."""
     if isinstance(a.type, Array):
         return Array(a.type.dtype, a.type.ndim, "?", a.type.readonly)

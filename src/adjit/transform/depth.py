@@ -1,9 +1,11 @@
 """Recursion that would overflow the stack raises instead.
 
-    function f(x): ...; call f(y)   ->   function f(x, depth): if depth > limit: raise RecursionError; ...; call f(y, depth + 1)
+    function f(x): ...; call f(y)
+    ->   function f(x, depth): if depth > limit: raise RecursionError; ...; call f(y, depth + 1)
 
 A compiled function that recurses too deeply ends the process. The limit is the stack over a generous guess of what one
-call takes, the same for every form of every function of a program, so that a forward sweep that succeeds can be reversed.
+call takes, the same for every form of every function of a program, so that a forward sweep that succeeds can be
+reversed. (Measured: recursion of twice the limit still passes, of four times it crashes.)
 """
 
 from __future__ import annotations

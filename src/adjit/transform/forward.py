@@ -61,7 +61,7 @@ class Pushed:
 
 @dataclass(frozen=True)
 class _Program:
-    """What is known of the whole program: activity, and the called functions with the names of their tangents' forms."""
+    """What is known of the whole program: activity, and the called functions with the names of their tangent forms."""
 
     activity: Activity
     functions: dict[str, Function]

@@ -265,7 +265,7 @@ CASES = [
     ),
     Case("function_as_an_argument", function_as_an_argument, (wave(3),), origin="C36"),
     Case("keyword_calls", keyword_calls, (wave(3),), origin="E46"),
-    Case("recursion", recursion, (0.8, 3), origin="E46", flavours=("njit",), refusable=True),
+    Case("recursion", recursion, (0.8, 3), origin="E46", flavours=("njit",)),
     Case("local_tuple", local_tuple, (wave(3),), origin="A16"),
     Case("tuple_of_arrays", tuple_of_arrays, (wave(3), wave(3, seed=1)), (0, 1), origin="design 8"),
     Case("tuple_argument", tuple_argument, ((0.5, 0.8), wave(3)), (1,), origin="design 2"),

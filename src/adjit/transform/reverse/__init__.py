@@ -35,7 +35,7 @@ from adjit.transform.hoist import hoist
 from adjit.transform.nests import copied_list, copy_into
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
-from adjit.transform.reverse.callees import Callee, Calls, overlapping
+from adjit.transform.reverse.callees import Callee, Calls, overlapping, refuse_unsupported
 from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.materialise import KeepAllocationError, NumberBranchError
 from adjit.transform.reverse.planner import Built, Planner, Wish, exposed_roots
@@ -68,12 +68,15 @@ class Reversed:
 
 def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
+    refuse_unsupported(function)
     ready = everywhere(function, lambda f: hoist(clean(forward_views(filled(f)), keep_raising=True)))
     plan = _planned(_with_rules(ready, wish), wish)
     planner, built = plan.entry
     function = planner.function
     augment, forward, final = plan.augmented(planner, built)
-    backward = _tidied(Function(f"{function.name}_reverse", (), built[1].block(), built[2], span=function.span))
+    backward = _tidied(
+        Function(f"{function.name}_reverse", (), built[1].block(), built[2], span=function.span)
+    )
     needed = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     needed -= defined(backward.body)
     shadows = tuple(planner.shadow_of.values())
@@ -121,7 +124,10 @@ class _Plan:
         found = list(self.calls.functions.values())
         for callee, planner, built in self.callees:
             _, forward, _ = self.augmented(planner, built)
-            found += [clean(stride(forward), keep_raising=True), _own_symbols(_reverse_form(callee, planner, built))]
+            found += [
+                clean(stride(forward), keep_raising=True),
+                _own_symbols(_reverse_form(callee, planner, built)),
+            ]
         return found
 
 

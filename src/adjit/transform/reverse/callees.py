@@ -23,6 +23,7 @@ from adjit.ir.visit import walk, walk_program
 from adjit.transform.reverse.record import Tape
 
 _NONE: Roots = frozenset()
+AUGMENTED = "_augmented"
 
 
 @dataclass(eq=False)
@@ -55,7 +56,6 @@ class Calls:
     def __init__(self, program: Function, alias: Alias, activity: Activity):
         self.alias = alias
         self.restore: Roots = _NONE
-        refuse_unsupported(program)
         self.functions = {f.name: f for f in program.functions}
         self._direct = {name: set(_callees(f)) for name, f in self.functions.items()}
         self.written = {name: self._written(name) for name in self.functions}
@@ -126,10 +126,12 @@ def _callee(f: Function, activity: Activity, alias: Alias) -> Callee:
         f,
         tuple(k for k, p in enumerate(f.params) if shadowed(p)),
         tuple(
-            k for k, p in enumerate(f.params) if not isinstance(p.type, Array | RefList) and activity.active(p)
+            k
+            for k, p in enumerate(f.params)
+            if not isinstance(p.type, Array | RefList) and activity.active(p)
         ),
         tuple(k for k, a in enumerate(f.results) if activity.active(a)),
-        unique_name(f"{stem}_augmented"),
+        unique_name(f"{stem}{AUGMENTED}"),
         unique_name(f"{stem}_reverse"),
     )
 
@@ -143,6 +145,12 @@ def refuse_unsupported(program: Function) -> None:
     for stmt in walk_program(program):
         if isinstance(stmt, Call) and any(isinstance(r.type, Array) for r in stmt.results):
             name = stmt.callee.partition(".")[0]
+            if name.endswith(AUGMENTED):
+                raise UnsupportedError(
+                    "a gradient of a gradient through a function that calls itself, both in reverse mode",
+                    "use forward mode for one of them: aj.jvp of aj.grad",
+                    stmt.span,
+                )
             raise UnsupportedError(
                 f"'{name}', which calls itself, returns an array: reverse mode cannot follow it",
                 "pass the array in and let the function fill it, or use forward mode (aj.jvp)",

@@ -124,9 +124,7 @@ class Planner:
         for array, copy in back:
             copy_into(b, array, copy)
         adjoints = tuple(
-            sweep.adjoint.get(p, const_of(0.0, p.type))
-            for p in self.inputs
-            if not isinstance(p.type, Array)
+            sweep.adjoint.get(p, const_of(0.0, p.type)) for p in self.inputs if not isinstance(p.type, Array)
         )
         if self.callee is not None:
             adjoints = (*adjoints, *(sweep.cursor[t] for t in self.callee.state))
@@ -169,6 +167,7 @@ class Planner:
 
     def memory(self, sweep: Sweep) -> tuple[Roots, Roots, Roots]:
         """What the reverse sweep loads again, what it puts back, and what calls must put back for it."""
+
         def union(arrays: Iterable[Sym]) -> Roots:
             return frozenset[Sym]().union(*(self.alias.roots(a) for a in arrays))
 
@@ -226,7 +225,9 @@ class Planner:
         changed = False
         for group in self._groups(loads, stores):
             some_loads, some_stores = group
-            if any(id(x) in self.regions.assumed for x in some_loads) or any(map(self._wanted_back, some_stores)):
+            if any(id(x) in self.regions.assumed for x in some_loads) or any(
+                map(self._wanted_back, some_stores)
+            ):
                 continue
             record = sum(self._weight(self.regions.place[id(x)][0]) for x in some_loads)
             restore = sum(self._weight(self.regions.place[id(x)][0]) * self._times(x) for x in some_stores)

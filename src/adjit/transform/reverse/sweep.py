@@ -57,9 +57,7 @@ class Sweep(Shadows):
     def begin(self, context: Context) -> None:
         self.context = context
         self.adjoint: dict[Sym, Atom] = {}
-        self.cursor: dict[Tape, Atom] = {
-            t: t.cursor for t in (*self.layout.tapes, *self.layout.foreign)
-        }
+        self.cursor: dict[Tape, Atom] = {t: t.cursor for t in (*self.layout.tapes, *self.layout.foreign)}
         self.trees = Trees(self.regions, self.results, context.active)
         self.restoring = False  # inside a custom call: memory is rolled back, nothing is differentiated
         self._busy: dict[int, bool] = {}

@@ -1,0 +1,267 @@
+"""Functions that call themselves: value, state, gradient, tangents, pullbacks and second derivatives."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import njit
+
+import adjit as aj
+from adjit.errors import UnsupportedError
+from tests.cases.recursive import LEFT, PROGRAMS, RIGHT, power, quicksort, walk_tree, with_locals
+
+COMPILED = ("quicksort", "locals", "same_array", "children", "pairs")
+
+
+def richardson(f, args, direction, step=1e-4):
+    """The directional derivative in the first argument, to fourth order."""
+
+    def at(h):
+        moved = copy.deepcopy(args)
+        return f(moved[0] + h * direction, *moved[1:])
+
+    wide, narrow = (at(step) - at(-step)) / (2 * step), (at(step / 2) - at(-step / 2)) / step
+    return (4 * narrow - wide) / 3
+
+
+def check(f, args):
+    """Every mode against plain njit, differences and each other."""
+    reference, mine = copy.deepcopy(args), copy.deepcopy(args)
+    expected = f(*reference)
+    value, gradient = aj.value_and_grad(f)(*mine)
+    assert value == expected
+    for a, b in zip(mine, reference, strict=True):
+        np.testing.assert_array_equal(a, b)
+    rng = np.random.default_rng(1)
+    direction = rng.uniform(0.5, 1.0, np.shape(args[0])) if np.ndim(args[0]) else 0.7
+    slope = np.sum(gradient * direction)
+    assert slope == pytest.approx(richardson(f, args, direction), rel=1e-7, abs=1e-8)
+    rest = (None,) * (len(args) - 1)
+    _, tangent = aj.jvp(f, copy.deepcopy(args), (direction, *rest))
+    assert tangent == pytest.approx(slope, rel=1e-11, abs=1e-12)
+    _, pullback = aj.vjp(f, *copy.deepcopy(args))
+    for _ in range(2):
+        np.testing.assert_allclose(pullback(1.0)[0], gradient, rtol=1e-12, atol=1e-13)
+    _, curve = aj.jvp(aj.grad(f), copy.deepcopy(args), (direction, *rest))
+    h = 1e-5
+
+    def slopes(sign):
+        moved = copy.deepcopy(args)
+        return np.asarray(aj.grad(f)(moved[0] + sign * h * direction, *moved[1:]))
+
+    differences = (slopes(1) - slopes(-1)) / (2 * h)
+    np.testing.assert_allclose(curve, differences, rtol=2e-5, atol=2e-5 * (1 + np.abs(differences).max()))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_recursion(name, monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+    monkeypatch.setenv("ADJIT_VERIFY", "1")
+    check(*PROGRAMS[name])
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_recursion(name):
+    check(*PROGRAMS[name])
+
+
+def test_a_second_process_loads_recursive_functions_from_the_cache(tmp_path):
+    text = (
+        "import numpy as np, adjit as aj\n"
+        "from tests.cases.recursive import with_locals\n"
+        "print(aj.grad(with_locals)(np.linspace(0.3, 1.1, 7)).tolist())\n"
+    )
+    env = os.environ | {"ADJIT_CACHE_DIR": str(tmp_path)}
+    root = Path(__file__).parents[2]
+    outs = [
+        subprocess.run(
+            [sys.executable, "-c", text], env=env, cwd=root, capture_output=True, text=True, check=True
+        )
+        for _ in range(2)
+    ]
+    assert outs[0].stdout == outs[1].stdout
+    np.testing.assert_allclose(eval(outs[0].stdout), aj.grad(with_locals)(np.linspace(0.3, 1.1, 7)))
+
+
+def test_duplicated_shadows_accumulate_through_calls(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+    f, (x, *rest) = PROGRAMS["children"]
+    once = np.zeros(7)
+    aj.autodiff(aj.Reverse, f, aj.Duplicated(x.copy(), once), *map(aj.Const, rest))
+    twice = np.full(7, 2.0)
+    aj.autodiff(aj.Reverse, f, aj.Duplicated(x.copy(), twice), *map(aj.Const, rest))
+    np.testing.assert_allclose(twice, once + 2.0, rtol=1e-14)
+
+
+def test_gradients_inside_a_program_go_through_recursion(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    def f(x):
+        return aj.grad(lambda y: power(y, 3) * x)(x * x)
+
+    assert aj.jvp(f, (1.3,), (1.0,)) == pytest.approx((3 * 1.3**5, 15 * 1.3**4))
+    with pytest.raises(
+        UnsupportedError, match="a gradient of a gradient through a function that calls itself"
+    ):
+        aj.grad(f)(1.3)
+
+
+def test_float32_stays_float32(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    def shrink(x, n):
+        if n == 0:
+            return x[0] * 0.5
+        x[0] = x[0] * 1.5 + 0.1
+        return shrink(x, n - 1) * 0.3
+
+    value, gradient = aj.value_and_grad(shrink)(np.array([0.7], np.float32), 4)
+    assert np.asarray(value).dtype == np.float32 and gradient.dtype == np.float32
+    assert gradient[0] == pytest.approx(0.5 * 1.5**4 * 0.3**4, rel=1e-6)
+
+
+def test_several_types_of_one_function():
+    @njit
+    def count(x, n):
+        return x if n == 0 else count(x + 1, n - 1)
+
+    def f(x):
+        return count(x, 3) * count(2, 4) * count(x * x, 1)
+
+    assert aj.value_and_grad(f)(0.5) == (f(0.5), pytest.approx(6 * (3 * 0.25 + 2 * 3 * 0.5 + 1)))
+
+
+def test_a_strided_argument_is_passed_on(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    @njit
+    def evens(x):
+        return x[0] ** 2 if len(x) == 1 else evens(x[::2]) * x[1]
+
+    x = np.linspace(0.5, 1.2, 9)
+    np.testing.assert_allclose(
+        aj.grad(evens)(x)[[1, 2, 4]], [evens(x) / x[1], evens(x) / x[2], evens(x) / x[4]]
+    )
+    check(evens, (x,))
+
+
+def test_compiled_strided_arguments():
+    @njit
+    def evens(x):
+        return x[0] ** 2 if len(x) == 1 else evens(x[::2]) * x[1]
+
+    check(evens, (np.linspace(0.5, 1.2, 9),))
+
+
+def test_too_deep_a_recursion_raises():
+    with pytest.raises(RecursionError, match="deep"):
+        aj.grad(power)(1.0, 10**6)
+    assert aj.grad(power)(1.0, 1000) == pytest.approx(1000.0)
+
+
+# refusals
+
+
+def never(x):
+    return never(x * 0.5)
+
+
+def two(x, n):
+    return x if n == 0 else two(x, n - 1) + three(x, n - 1)
+
+
+def three(x, n):
+    return x if n == 0 else three(x * 0.5, n - 1) + two(x, n - 1)
+
+
+def growing_tuple(t, n):
+    return 1.0 if n == 0 else growing_tuple((t, 1.0), n - 1)
+
+
+def made(x, n):
+    if n == 0:
+        return x.copy()
+    y = made(x, n - 1)
+    y[0] = y[0] * x[1]
+    return y
+
+
+def first(x, n):
+    return made(x, n)[0]
+
+
+@aj.custom_vjp
+def ruled(x):
+    return power(x, 2)
+
+
+def forth(x):
+    return power(x, 2), x
+
+
+def back(res, ct):
+    return (2.0 * res * ct,)
+
+
+ruled.defvjp(forth, back)
+
+
+def with_rule(x):
+    return ruled(x)
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "reason"),
+    [
+        (never, (1.0,), "calls itself on every path"),
+        (two, (1.0, 3), "call themselves and each other"),
+        (growing_tuple, (1.0, 3), "another kind of arguments each time"),
+        (first, (np.ones(3), 2), "returns an array"),
+        (with_rule, (1.0,), "a rule"),
+    ],
+)
+def test_what_reverse_mode_refuses(f, args, reason):
+    with pytest.raises(UnsupportedError, match=reason) as error:
+        aj.grad(f)(*args)
+    assert Path(__file__).name in str(error.value) or "recursive.py" in str(error.value)
+
+
+def test_forward_mode_takes_arrays_that_recursive_functions_return(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+    x = np.array([0.5, 2.0, 1.0])
+    value, tangent = aj.jvp(first, (x, 2), (np.array([1.0, 0.5, 0.0]), None))
+    assert (value, tangent) == (pytest.approx(2.0), pytest.approx(4.0 + 0.5 * 2 * 0.5 * 2.0))
+
+
+def test_quicksort_of_integers_is_inactive(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    def f(x, order):
+        quicksort(order, 0, len(order) - 1)
+        return x[order[0]] * math.sin(x[order[2]])
+
+    x = np.array([0.3, 0.9, 0.4])
+    _, g = aj.value_and_grad(f)(x, np.array([2, 0, 1]))
+    np.testing.assert_allclose(g, [math.sin(0.4), 0.0, 0.3 * math.cos(0.4)])
+
+
+def test_the_tree_is_rolled_back_for_the_caller(monkeypatch):
+    """The caller's own loads are repeated after the calls' reverse: what the calls wrote must be put back."""
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    def f(value):
+        s = 0.0
+        for _ in range(3):
+            s += value[1] * value[2]
+            s += walk_tree(value, LEFT, RIGHT)
+            value[3] = value[3] * value[1]
+        return s
+
+    check(njit(f), (np.linspace(0.4, 0.9, 7),))
