@@ -323,7 +323,17 @@ class inner_scope:
         targets = [t.id for g in self.node.generators for t in ast.walk(g.target) if isinstance(t, ast.Name)]
         scope = liveness.Scope(frozenset(targets), {})
         self.lx.frames.append(
-            Frame("<listcomp>", outer.file, scope, Env(), None, outer, frozen=outer.frozen, plain=outer.plain)
+            Frame(
+                "<listcomp>",
+                outer.file,
+                scope,
+                Env(),
+                None,
+                outer,
+                frozen=outer.frozen,
+                fixed=outer.fixed,
+                plain=outer.plain,
+            )
         )
         self.depth = len(self.lx.frames)
 

@@ -88,6 +88,7 @@ class Frame:
     globals: dict[str, Any] = field(default_factory=dict)
     cells: dict[str, Any] = field(default_factory=dict)
     frozen: Any = None
+    fixed: dict[str, object] = field(default_factory=dict)
     plain: bool = True
 
 

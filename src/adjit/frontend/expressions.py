@@ -157,6 +157,8 @@ def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
         if scope.lexical is None:
             break
         scope = scope.lexical
+    if name in scope.fixed:
+        return lx.wrap(scope.fixed[name], name, node)
     if name in scope.cells:
         try:
             obj = scope.cells[name].cell_contents

@@ -9,14 +9,16 @@ object that could be anything) gives None.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from types import CodeType, FunctionType, ModuleType
 
 import numpy as np
 
+from adjit.frontend.frozen import frozen_values
 from adjit.rules.custom import CustomFunction
 
 _LIBRARIES = ("numpy", "math", "cmath", "numba", "builtins", "operator", "scipy", "adjit")
+_NOTHING: Mapping[str, object] = {}
 _NUMBERS = bool | int | float | complex | str
 
 
@@ -124,7 +126,7 @@ class _Walk:
         if isinstance(inner, FunctionType):
             options = sorted(getattr(obj, "targetoptions", {}).items(), key=str)
             signatures = "" if getattr(obj, "_can_compile", True) else repr(getattr(obj, "signatures", ""))
-            return ("dispatcher", repr(options), signatures, self.function(inner))
+            return ("dispatcher", repr(options), signatures, self.function(inner, frozen_values(obj)))
         base = getattr(obj, "structure", None)
         if callable(base):
             return ("structure", self.value(base()))
@@ -146,13 +148,19 @@ class _Walk:
         )
         return ("class", cls.__module__, cls.__qualname__, fields, defaults, parts)
 
-    def function(self, f: FunctionType) -> Hashable:
+    def function(self, f: FunctionType, frozen: Mapping[str, object] = _NOTHING) -> Hashable:
+        """The key of a function; `frozen`: what Numba fixed of its globals and closure values."""
         if (f.__module__ or "").partition(".")[0] in _LIBRARIES and "demos" not in (f.__module__ or ""):
             return ("library", f.__module__, f.__qualname__)
         code = f.__code__
         names = _names(code)
-        closure = tuple(self._cell(c, names) for c in f.__closure__ or ())
-        used = tuple((n, self._named(f.__globals__[n], names)) for n in names if n in f.__globals__)
+        cells = zip(code.co_freevars, f.__closure__ or (), strict=True)
+        closure = tuple(
+            self._named(frozen[n], names) if n in frozen else self._cell(c, names) for n, c in cells
+        )
+        used = tuple(
+            (n, self._named(frozen.get(n, f.__globals__[n]), names)) for n in names if n in f.__globals__
+        )
         defaults = tuple(self.value(d) for d in f.__defaults__ or ())
         keywords = tuple((k, self.value(v)) for k, v in (f.__kwdefaults__ or {}).items())
         return ("function", _code(code), f.__module__, closure, used, defaults, keywords)

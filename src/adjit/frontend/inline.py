@@ -8,6 +8,7 @@ from types import FunctionType
 
 from adjit.frontend import calls, expressions, recursion, statements
 from adjit.frontend.context import RESULT, RETURN, DeadPath, Env, Frame, Lowering
+from adjit.frontend.frozen import frozen_values
 from adjit.frontend.liveness import scope_of
 from adjit.frontend.read_source import FunctionNode, Source, read_source
 from adjit.frontend.values import NONE, Closure, Conflict, TupleValue, Unbound, Value, kind, same_static
@@ -70,6 +71,7 @@ def open_frame(lx: Lowering, function: FunctionType, source: Source, dispatcher:
         function.__globals__,
         cells,
         frozen,
+        frozen_values(dispatcher),
         plain=dispatcher is None and (not lx.frames or lx.frame.plain),
     )
 
@@ -85,7 +87,17 @@ def call_closure(
     while top.lexical is not None:
         top = top.lexical
     frame = Frame(
-        name, outer.file, scope_of(fn), Env(bound), fn, outer, top.globals, top.cells, top.frozen, top.plain
+        name,
+        outer.file,
+        scope_of(fn),
+        Env(bound),
+        fn,
+        outer,
+        top.globals,
+        top.cells,
+        top.frozen,
+        top.fixed,
+        top.plain,
     )
     return recursion.run(lx, frame, fn, node)
 

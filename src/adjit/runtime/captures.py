@@ -2,14 +2,15 @@
 
 A compiled program has the captured scalars of its function built in, so they belong to its key: closure cells,
 globals, attributes of captured objects and of modules other than the numerical ones, of the function and of
-every plain function that it reaches. Dispatchers freeze what they capture, as Numba does, and are keyed by identity.
+every function that it reaches. A dispatcher has what it froze when Numba compiled it; until then it is read as a plain
+function is. A function whose code or defaults are replaced is another one.
 
 `Watch.key()` costs some tens of nanoseconds per captured name while nothing changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -17,7 +18,10 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from adjit.frontend.frozen import compilations, frozen_values
+
 _ABSENT = object()
+_NOTHING: Mapping[str, object] = {}
 _STABLE = ("numpy", "math", "cmath", "numba", "adjit", "operator", "builtins")
 
 
@@ -45,7 +49,7 @@ class Watch:
 
     def key(self) -> Hashable:
         """A key of all captured values; the same object as long as nothing was rebound."""
-        cells, names, attributes, key = self._seen
+        cells, names, attributes, dispatchers, functions, key = self._seen
         for cell, value in cells:
             if _content(cell) is not value:
                 return self._look()
@@ -55,13 +59,26 @@ class Watch:
         for owner, name, value in attributes:
             if getattr(owner, name, _ABSENT) is not value:
                 return self._look()
+        for dispatcher, count in dispatchers:
+            if len(dispatcher.overloads) != count:
+                return self._look()
+        for f, code, defaults in functions:
+            if f.__code__ is not code or f.__defaults__ is not defaults:
+                return self._look()
         return key
 
     def _look(self) -> Hashable:
         walk = _Walk()
         top = walk.function(self._f)
         key = _Hashed((top, tuple(walk.parts)))
-        self._seen = tuple(walk.cells), tuple(walk.names), tuple(walk.attributes), key
+        self._seen = (
+            tuple(walk.cells),
+            tuple(walk.names),
+            tuple(walk.attributes),
+            tuple(walk.dispatchers),
+            tuple(walk.functions),
+            key,
+        )
         return key
 
 
@@ -93,6 +110,8 @@ class _Walk:
         self.cells: list[tuple[Any, object]] = []
         self.names: list[tuple[dict[str, Any], str, object]] = []
         self.attributes: list[tuple[object, str, object]] = []
+        self.dispatchers: list[tuple[Any, int]] = []
+        self.functions: list[tuple[FunctionType, CodeType, object]] = []
         self.parts: list[Hashable] = []
         self._seen: set[Hashable] = set()
 
@@ -103,8 +122,11 @@ class _Walk:
             defaults = tuple(self.value(v) for v in f.__defaults__ or ())
             keywords = tuple((k, self.value(v)) for k, v in (f.__kwdefaults__ or {}).items())
             return f.__code__, defaults, keywords
+        if isinstance(f, Dispatcher):
+            self._compiled(f)
+            return Same(f)
         reach = getattr(f, "captured_functions", None)
-        if isinstance(f, Dispatcher) or reach is None:
+        if reach is None:
             return Same(f)
         names, inner = reach()
         if id(f) in self._seen:
@@ -144,17 +166,29 @@ class _Walk:
                 found.append((name, self.value(attribute, names)))
         return Same(v), tuple(found)
 
-    def _plain(self, f: FunctionType) -> None:
+    def _compiled(self, f: Any) -> None:
+        """A dispatcher: what it froze, and what it will read when it is compiled."""
+        if id(f) not in self._seen:
+            self.dispatchers.append((f, compilations(f)))
+            self._seen.add(id(f))
+            self._plain(f.py_func, frozen_values(f))
+
+    def _plain(self, f: FunctionType, frozen: Mapping[str, object] = _NOTHING) -> None:
         if id(f) in self._seen:
             return
         self._seen.add(id(f))
+        self.functions.append((f, f.__code__, f.__defaults__))
         names = frozenset(_names(f.__code__))
-        for cell in f.__closure__ or ():
-            value = _content(cell)
-            self.cells.append((cell, value))
+        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+            value = frozen.get(name, _ABSENT)
+            if value is _ABSENT:
+                value = _content(cell)
+                self.cells.append((cell, value))
             self.parts.append(_ABSENT if value is _ABSENT else self.value(value, names))
         for name in sorted(names):
-            if name in f.__globals__:
+            if name in frozen:
+                self.parts.append((name, self.value(frozen[name])))
+            elif name in f.__globals__:
                 self._global(f.__globals__, name, names)
 
     def _global(self, scope: dict[str, Any], name: str, names: frozenset[str]) -> None:

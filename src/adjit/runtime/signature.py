@@ -32,6 +32,7 @@ class Signature:
         self.positional = len(positional)
         self.variadic = next((k for k, p in enumerate(parameters) if p.kind is p.VAR_POSITIONAL), None)
         self._defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        self._given = getattr(py_func, "__defaults__", None)
         self._by_name = {
             p.name: k for k, p in enumerate(parameters) if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
         }
@@ -78,6 +79,9 @@ class Signature:
         return tuple(values[k] if k in values else self._default(name) for k, name in enumerate(self.names))
 
     def _default(self, name: str) -> Any:
+        given = getattr(self.py_func, "__defaults__", None)
+        if given is not self._given:
+            return Signature(self.py_func)._default(name)
         if name not in self._defaults:
             raise TypeError(f"{self.function}() missing a required argument: '{name}'")
         return self._defaults[name]

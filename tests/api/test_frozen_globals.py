@@ -1,0 +1,90 @@
+"""Globals and closure values follow the plain call: a compiled dispatcher keeps what it was compiled with."""
+
+from __future__ import annotations
+
+import pytest
+from numba import njit
+
+import adjit as aj
+
+H = 2.0
+K = 2.0
+G = 2.0
+
+
+@njit
+def inner(x):
+    return x * H
+
+
+@njit
+def outer(x):
+    return inner(x) * x
+
+
+@njit
+def late(x):
+    return x * x * K
+
+
+@njit
+def alone(x):
+    return x * G
+
+
+@pytest.fixture(autouse=True)
+def uncompiled(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+
+def test_a_compiled_callee_keeps_its_global(monkeypatch):
+    assert outer(3.0) == 18.0
+    monkeypatch.setitem(globals(), "H", 7.0)
+    assert outer(3.0) == 18.0
+    assert aj.value_and_grad(outer)(3.0) == (18.0, 12.0)
+    assert aj.value_and_grad(lambda x: inner(x))(3.0) == (6.0, 2.0)
+
+
+def test_a_dispatcher_that_is_not_compiled_yet_reads_the_new_global(monkeypatch):
+    assert aj.value_and_grad(late)(3.0) == (18.0, 12.0)
+    monkeypatch.setitem(globals(), "K", 7.0)
+    assert aj.value_and_grad(late)(3.0) == (63.0, 42.0)
+    assert late(3.0) == 63.0
+    monkeypatch.setitem(globals(), "K", 1.0)
+    assert aj.value_and_grad(late)(3.0) == (late(3.0), 42.0)
+
+
+def test_a_compiled_dispatcher_keeps_its_closure_value():
+    def make(c):
+        @njit
+        def f(x):
+            return x * c * G
+
+        return f
+
+    f = make(3.0)
+    assert f(2.0) == 12.0
+    assert aj.value_and_grad(f)(2.0) == (12.0, 6.0)
+
+
+def test_replaced_defaults_and_code_are_noticed():
+    def f(x, c=2.0):
+        return x * c
+
+    def h(x):
+        return f(x)
+
+    gf, gh = aj.grad(f), aj.grad(h)
+    assert (gf(1.0), gh(1.0)) == (2.0, 2.0)
+    f.__defaults__ = (5.0,)
+    assert (gf(1.0), gh(1.0), aj.grad(f)(1.0)) == (5.0, 5.0, 5.0)
+
+    def cube(x):
+        return x * x * x
+
+    def square(x):
+        return x * x
+
+    assert aj.grad(square)(2.0) == 4.0
+    square.__code__ = cube.__code__
+    assert aj.value_and_grad(square)(2.0) == (8.0, 12.0)
