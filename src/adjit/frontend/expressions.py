@@ -8,7 +8,7 @@ from types import ModuleType
 
 import numpy as np
 
-from adjit.frontend import arrays, calls, indexing, statements
+from adjit.frontend import arrays, calls, indexing, inline, library, lists, statements
 from adjit.frontend.context import DeadPath, Frame, Lowering
 from adjit.frontend.fence import EXPRESSIONS, WRITE_THE_LOOP
 from adjit.frontend.values import (
@@ -17,6 +17,7 @@ from adjit.frontend.values import (
     Closure,
     Conflict,
     Method,
+    RangeValue,
     SliceValue,
     Static,
     TupleValue,
@@ -28,7 +29,7 @@ from adjit.frontend.values import (
     same_static,
 )
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Sym, Undef, const
-from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, Scalar
+from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, Array, Scalar
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -86,9 +87,9 @@ def _evaluate(lx: Lowering, node: ast.expr) -> Value:
         case ast.Tuple():
             return TupleValue(tuple(_elements(lx, node.elts)))
         case ast.List():
-            return arrays.list_of(lx, [evaluate(lx, e) for e in node.elts], node)
+            return lists.list_of(lx, [evaluate(lx, e) for e in node.elts], node)
         case ast.ListComp():
-            return arrays.list_comprehension(lx, node)
+            return lists.list_comprehension(lx, node)
         case ast.NamedExpr():
             value = evaluate(lx, node.value)
             statements.bind(lx, node.target, value)
@@ -255,7 +256,7 @@ def _binop(lx: Lowering, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:
         fill = evaluate(lx, node.left.elts[0])
         times = number(lx, evaluate(lx, node.right), node.right)
-        return arrays.repeated(lx, fill, times, node)
+        return lists.repeated(lx, fill, times, node)
     left = evaluate(lx, node.left)
     right = evaluate(lx, node.right)
     return binary(lx, node.op, left, right, node)
@@ -446,6 +447,11 @@ def _is(lx: Lowering, a: Value, b: Value, negated: bool, node: ast.AST) -> Value
 
 
 def _contains(lx: Lowering, a: Value, b: Value, negated: bool, node: ast.AST) -> Value:
+    if isinstance(b, RangeValue) or (isinstance(b, Sym) and isinstance(b.type, Array) and b.type.ndim == 1):
+        args: list[Value] = [b.lo, b.hi, b.step, a] if isinstance(b, RangeValue) else [b, a]
+        function = library.range_holds if isinstance(b, RangeValue) else library.holds
+        inside = truth(lx, inline.call_library(lx, function, args, node), node)
+        return lx.negate(inside, "not") if negated else inside
     if not isinstance(b, TupleValue):
         lx.refuse(node, f"'in' {kind(b)} is not supported", "write the loop")
     found: Atom = FALSE

@@ -49,6 +49,16 @@ def call_function(
     return value if signature is None else calls.cast_result(lx, signature, value, node)
 
 
+def call_library(lx: Lowering, function: FunctionType, args: Sequence[Value], node: ast.AST) -> Value:
+    """Inline a function of `library`; what it does has the place of the call."""
+    source = read_source(function)
+    depend_on(lx, function, source, None)
+    frame = open_frame(lx, function, source, None)
+    frame.plain, frame.at = lx.frame.plain, lx.span(node)
+    frame.env = Env(bind_arguments(lx, source.node, function.__name__, args, {}, (), {}, node))
+    return run_body(lx, frame, source.node, node)
+
+
 def _tail(a: ast.arguments, count: int) -> list[str]:
     names = [p.arg for p in (*a.posonlyargs, *a.args)]
     return names[len(names) - count :]

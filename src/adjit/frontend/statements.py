@@ -6,11 +6,11 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from adjit.frontend import expressions, indexing, loops
+from adjit.frontend import expressions, indexing, inline, library, loops
 from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, DeadPath, Lowering
 from adjit.frontend.fence import STATEMENTS, WRITE_THE_LOOP
 from adjit.frontend.values import NONE, Closure, Static, TupleValue, Value, is_array, is_scalar, kind
-from adjit.ir.core import TRUE, Const, If, Raise, Sym, name_fresh
+from adjit.ir.core import TRUE, Const, If, Raise, Sym, Undef, const, name_fresh
 
 
 def run(lx: Lowering, stmts: Sequence[ast.stmt]) -> None:
@@ -151,9 +151,14 @@ def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value
 
 
 def _unpack(lx: Lowering, target: ast.Tuple | ast.List, value: Value) -> None:
-    items = expressions.items_of(lx, value, target)
     star = next((k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
     count = len(target.elts)
+    if is_array(value) and not isinstance(value, Undef) and value not in lx.lengths and star is None:
+        inline.call_library(lx, library.check_unpacked, [value, const(count)], target)
+        for k, t in enumerate(target.elts):
+            bind(lx, t, indexing.load(lx, value, const(k), target))
+        return
+    items = expressions.items_of(lx, value, target)
     if star is None:
         if len(items) != count:
             lx.refuse(target, f"{len(items)} values are unpacked into {count} names")
