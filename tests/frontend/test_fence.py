@@ -137,6 +137,7 @@ REFUSED = [
     ("y: float\ns = y", "read before"),
     ("s = (i for i in range(3))", "generator"),
     ("s = {i: i for i in range(3)}", "dict"),
+    ("@nb.njit(error_model='numpy')\ndef g():\n    pass", "options of its own"),
     ("@math.sin\ndef g():\n    pass", "decorated"),
     ("s = nb.typed.List()", "List"),
     ("s, *t = x", "unpacked"),

@@ -14,6 +14,7 @@ import numpy as np
 
 from adjit.frontend.fence import refuse, span_of
 from adjit.frontend.liveness import Scope
+from adjit.frontend.options import Options
 from adjit.frontend.values import (
     FIRST_TURN,
     NONE,
@@ -89,6 +90,7 @@ class Frame:
     cells: dict[str, Any] = field(default_factory=dict)
     frozen: Any = None
     plain: bool = True
+    error_model: str = "python"
     at: Span | None = None  # of a library function: the place of its call, which everything in it has
 
 
@@ -116,6 +118,7 @@ class Lowering:
         self.lengths: dict[Sym, int] = {}
         self.head: list[Stmt] = []
         self.params: set[Sym] = set()
+        self.options = Options()
         self.extents: dict[tuple[Sym, int], Sym] = {}
 
     # where we are

@@ -277,7 +277,11 @@ def binary(
         lx.refuse(node, "the operator '@' is not supported yet", "write the loop")
     x, y = number(lx, a, node), number(lx, b, node)
     folded = _fold(key, x, y)
-    return folded if folded is not None else lx.let(key, x, y, name=name)
+    if folded is not None:
+        return folded
+    target = lx.let(key, x, y, name=name)
+    lx.options.divide(key, lx.frame.error_model, target)
+    return target
 
 
 def _tuple_binary(lx: Lowering, key: str | None, a: Value, b: Value, node: ast.AST) -> Value:

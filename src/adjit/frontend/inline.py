@@ -9,6 +9,7 @@ from types import FunctionType
 from adjit.frontend import calls, expressions, statements
 from adjit.frontend.context import RESULT, RETURN, DeadPath, Env, Frame, Lowering
 from adjit.frontend.liveness import scope_of
+from adjit.frontend.options import options_of
 from adjit.frontend.read_source import FunctionNode, Source, read_source
 from adjit.frontend.values import NONE, Closure, Conflict, TupleValue, Unbound, Value, kind, same_static
 from adjit.ir.core import FALSE, TRUE
@@ -29,6 +30,7 @@ def call_function(
         lx.refuse(node, f"'{function.__name__}' runs in object mode (forceobj)", "decorate it with njit")
     source = read_source(function)
     depend_on(lx, function, source, dispatcher)
+    lx.options.enter(dispatcher)
     a = source.node.args
     defaults = function.__defaults__ or ()
     frame = open_frame(lx, function, source, dispatcher)
@@ -81,6 +83,7 @@ def open_frame(lx: Lowering, function: FunctionType, source: Source, dispatcher:
         cells,
         frozen,
         plain=dispatcher is None and (not lx.frames or lx.frame.plain),
+        error_model=str(options_of(dispatcher).get("error_model", lx.frame.error_model)),
     )
 
 
@@ -97,6 +100,7 @@ def call_closure(
     frame = Frame(
         name, outer.file, scope_of(fn), Env(bound), fn, outer, top.globals, top.cells, top.frozen, top.plain
     )
+    frame.error_model = outer.error_model
     return run_body(lx, frame, fn, node)
 
 
@@ -198,11 +202,3 @@ def depend_on(lx: Lowering, function: FunctionType, source: Source, dispatcher: 
 def options_key(dispatcher: object | None) -> str:
     """A dispatcher's options that change what it computes."""
     return "" if dispatcher is None else repr(sorted(options_of(dispatcher).items()))
-
-
-def options_of(dispatcher: object | None) -> dict[str, object]:
-    """error_model, fastmath, parallel, boundscheck of a dispatcher; empty for a plain function."""
-    given = getattr(dispatcher, "targetoptions", None)
-    if not isinstance(given, dict):
-        return {}
-    return {k: given[k] for k in ("error_model", "fastmath", "parallel", "boundscheck") if k in given}

@@ -217,7 +217,7 @@ class inner_scope:
         targets = [t.id for g in self.node.generators for t in ast.walk(g.target) if isinstance(t, ast.Name)]
         scope = liveness.Scope(frozenset(targets), {})
         frame = Frame("<listcomp>", outer.file, scope, Env(), None, outer, frozen=outer.frozen)
-        frame.plain, frame.at = outer.plain, outer.at
+        frame.plain, frame.at, frame.error_model = outer.plain, outer.at, outer.error_model
         self.lx.frames.append(frame)
         self.depth = len(self.lx.frames)
 

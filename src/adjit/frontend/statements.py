@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from adjit.frontend import expressions, indexing, inline, library, loops
 from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, DeadPath, Lowering
 from adjit.frontend.fence import STATEMENTS, WRITE_THE_LOOP
+from adjit.frontend.options import KEYS as OPTIONS
 from adjit.frontend.values import NONE, Closure, Static, TupleValue, Value, is_array, is_scalar, kind
 from adjit.ir.core import TRUE, Const, If, Raise, Sym, Undef, const, name_fresh
 
@@ -215,6 +216,8 @@ def _define(lx: Lowering, stmt: ast.FunctionDef) -> None:
         name = getattr(value.value, "__name__", "") if isinstance(value, Static) else ""
         if name not in ("njit", "jit"):
             lx.refuse(decorator, "a decorated nested function is not supported", "define it outside")
+        if isinstance(decorator, ast.Call) and any(k.arg in OPTIONS for k in decorator.keywords):
+            lx.refuse(decorator, "a nested function with options of its own", "define it outside")
     lx.env.names[stmt.name] = closure(lx, stmt)
 
 

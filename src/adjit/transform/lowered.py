@@ -13,6 +13,7 @@ from adjit.frontend import Lowered, lower
 from adjit.ir.core import Function, Sym
 from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
 from adjit.rules.custom import CustomFunction
+from adjit.transform.guard import guard
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,13 @@ class Primal:
     out: Spec
     error_model: str = "python"
     fastmath: Any = False
+    boundscheck: bool = False
 
 
 def lowered(f: Any, specs: tuple[Spec, ...]) -> Primal:
     """Lower and type a plain function or a dispatcher for arguments of this structure."""
     low = lower(f, specs)
-    function = infer(low.function, _weak(f, low, specs))
+    function = guard(infer(low.function, _weak(f, low, specs)), low.guarded)
     options = low.options
     return Primal(
         function,
@@ -37,6 +39,7 @@ def lowered(f: Any, specs: tuple[Spec, ...]) -> Primal:
         typed_out(low.out, function),
         str(options.get("error_model", "python")),
         options.get("fastmath", False),
+        options.get("boundscheck") is True,
     )
 
 
