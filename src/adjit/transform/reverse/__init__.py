@@ -34,7 +34,7 @@ from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
 from adjit.transform.common import common
-from adjit.transform.custom import with_forward
+from adjit.transform.custom import dissolved, with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.hoist import hoist
 from adjit.transform.nests import add_into, copied_list, copy_into
@@ -300,7 +300,8 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     passed = tuple(final.get(s, s) for s in ((*kept, *saved) if wish.split else saved))
     if wish.split:
         forward, passed = _own_copies(planner, forward, passed)
-    forward = clean(stride(replace(forward, results=(*function.results, *passed))), keep_raising=True)
+    forward = dissolved(replace(forward, results=(*function.results, *passed)))
+    forward = clean(stride(forward), keep_raising=True)
     records = tuple((t.dtype.name, t.width) for t in layout.tapes)
     return Reversed(
         forward,
@@ -331,16 +332,20 @@ class _Rules(Rewriter):
     def __init__(self, activity: Activity, alias: Alias):
         super().__init__()
         self._activity, self._alias = activity, alias
+        self._depth = 0
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Custom):
-            return (self.rebuild(stmt),)
+            self._depth += 1
+            rebuilt = self.rebuild(stmt)
+            self._depth -= 1
+            return (rebuilt,)
         written = [s.array for s in walk(stmt.body) if isinstance(s, Store)]
         if not any(map(self._activity.active, (*stmt.results, *written))):
             return (stmt,)
         roots = frozenset[Sym]().union(*(self._alias.roots(a) for a in written))
         places = tuple(k for k, a in enumerate(stmt.args) if not self._alias.roots(a).isdisjoint(roots))
-        return (with_forward(stmt, places),)
+        return with_forward(stmt, places, self._depth > 0)
 
 
 def _with_rules(function: Function, wish: Wish) -> Function:
