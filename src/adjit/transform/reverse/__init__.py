@@ -49,6 +49,7 @@ from adjit.transform.reverse.sweep import Sweep
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.stride import stride
+from adjit.transform.windows import windows
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,8 @@ def _turns(loop: Loop) -> float:
 
 def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
-    ready = _with_rules(hoist(clean(forward_views(filled(function)), keep_raising=True)), wish)
+    ready = clean(windows(clean(forward_views(filled(function)), keep_raising=True)), keep_raising=True)
+    ready = _with_rules(hoist(ready), wish)
     planner, (sweep, b, adjoints, layout) = _planned(ready, wish)
     function = planner.function
     augment = Augment(function, planner.regions, planner.decisions, layout, set(sweep.context.known_old))
