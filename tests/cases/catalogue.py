@@ -5,10 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from .programs import algorithms, control, language, points, solvers, state, views
+from .programs import (
+    algorithms,
+    control,
+    everyday,
+    grids,
+    language,
+    lists,
+    points,
+    solvers,
+    state,
+    views,
+    windows,
+)
 from .record import Case, Combination, combinations
 
-MODULES = (state, control, views, solvers, algorithms, language, points)
+MODULES = (state, control, views, solvers, algorithms, language, points, everyday, grids, lists, windows)
 CASES: list[Case] = [case for module in MODULES for case in module.CASES]
 
 # ADJIT_CASES=full multiplies every case by everything; a number sets how many combinations of a case are

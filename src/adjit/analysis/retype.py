@@ -278,6 +278,11 @@ class Retyper:
         span = alloc.span
         target = self._sym(alloc.target, span)
         shape = self._atoms(alloc.shape, span)
+        wrong = next((n.type for n in shape if isinstance(n.type, Scalar) and not n.type.is_int), None)
+        if wrong is not None:
+            raise UnsupportedError(
+                f"an array's shape needs integers, got {wrong}", "convert it by int()", span
+            )
         like = None if alloc.like is None else self._sym(alloc.like, span)
         assert isinstance(target.type, Array)
         fill = None if alloc.fill is None else self._cast(alloc.fill, target.type.dtype, span)

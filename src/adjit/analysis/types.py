@@ -49,24 +49,29 @@ _MAX_ROUNDS = 50
 _MAX_INSTANCES = 12
 
 
-def infer(function: Function, weak_params: frozenset[Sym] | None = None) -> Function:
+def infer(
+    function: Function, weak_params: frozenset[Sym] | None = None, marked: set[Sym] | None = None
+) -> Function:
     """The typed function.
 
     Arguments:
     - function: untyped IR; ranks of arrays are known, scalars and layouts may be unknown.
     - weak_params: None types by Numba's own rules (a dispatcher); else NumPy 2's rules, and these
       parameters are Python numbers.
+    - marked: symbols that the caller follows; their copies in instances of called functions are added.
 
     Raises: UnsupportedError where Numba cannot type an operation or a flow.
     """
     from adjit.analysis.retype import retyped
 
-    return retyped(function, facts_of(function, weak_params))
+    return retyped(function, facts_of(function, weak_params, marked))
 
 
-def facts_of(function: Function, weak_params: frozenset[Sym] | None) -> Inference:
+def facts_of(
+    function: Function, weak_params: frozenset[Sym] | None, marked: set[Sym] | None = None
+) -> Inference:
     """The inferred facts, at their fixed point."""
-    inference = Inference(weak_params is not None, function.functions)
+    inference = Inference(weak_params is not None, function.functions, set() if marked is None else marked)
     for p in function.params:
         inference.facts[p] = Fact(p.type, weak_params is not None and p in weak_params)
     inference.origins = _origins(function.body)
@@ -104,8 +109,9 @@ class Inference:
     iteration, from the paths that do not recurse.
     """
 
-    def __init__(self, numpy_rules: bool, functions: tuple[Function, ...] = ()):
+    def __init__(self, numpy_rules: bool, functions: tuple[Function, ...], marked: set[Sym]):
         self.numpy_rules = numpy_rules
+        self.marked = marked
         self.templates = {f.name: f for f in functions}
         self.instances: dict[tuple[str, tuple[Fact, ...]], Instance] = {}
         self.facts: dict[Sym, Fact] = {}
@@ -172,6 +178,7 @@ class Inference:
         env: dict[Sym, Atom] = {p: fresh(p) for p in template.params}
         params = tuple(s for s in env.values() if isinstance(s, Sym))
         body = renamed(template.body, env)
+        self.marked |= {s for old, s in env.items() if old in self.marked and isinstance(s, Sym)}
         results = tuple(env.get(a, a) if isinstance(a, Sym) else a for a in template.results)
         self.facts.update(zip(params, facts, strict=True))
         self.origins.update(_origins(body))

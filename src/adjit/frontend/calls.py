@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable, Sequence
-from types import FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import NoReturn
 
 import numpy as np
@@ -13,7 +13,7 @@ from numba.core import types as nb_types
 
 from adjit import rules
 from adjit.errors import MissingRuleError
-from adjit.frontend import arrays, custom, derive, expressions, inline, known
+from adjit.frontend import arrays, creation, custom, derive, expressions, inline, known
 from adjit.frontend.context import Lowering
 from adjit.frontend.fence import WRITE_THE_LOOP
 from adjit.frontend.values import (
@@ -156,6 +156,12 @@ def name_of(obj: object) -> str:
 
 
 def _missing(lx: Lowering, obj: object, node: ast.AST) -> NoReturn:
+    if isinstance(obj, MethodType | BuiltinMethodType) and isinstance(obj.__self__, np.random.RandomState):
+        lx.refuse(
+            node,
+            f"random numbers are drawn by '{name_of(obj)}'",
+            "draw them outside and pass them in an array",
+        )
     if isinstance(obj, MethodType):
         lx.refuse(
             node,
@@ -195,7 +201,7 @@ def _cast_target(lx: Lowering, obj: object, node: ast.AST) -> tuple[Scalar, str]
         dtype = lx.dtype(np.dtype(obj), node)
         return dtype, "numpy.bool_" if dtype == BOOL else f"numpy.{dtype.name}"
     if isinstance(obj, nb_types.Number | nb_types.Boolean):
-        dtype = arrays.dtype_of(lx, Static(obj), node)
+        dtype = creation.dtype_of(lx, Static(obj), node)
         return dtype, "numpy.bool_" if dtype == BOOL else f"numpy.{dtype.name}"
     return None
 
@@ -207,7 +213,7 @@ def _cast(
     if kwargs:
         lx.refuse(node, f"keywords of '{fn}' are not supported")
     if not args:
-        return arrays.zero_of(dtype, 0)
+        return creation.zero_of(dtype, 0)
     if fn == "complex" and len(args) == 2:
         imaginary = lx.let("mul", expressions.number(lx, args[1], node), Const(1j, dtype))
         return lx.let("add", expressions.number(lx, args[0], node), imaginary)
@@ -239,6 +245,8 @@ def convert(lx: Lowering, x: Atom, dtype: Scalar, fn: str | None, node: ast.AST)
 
 def _construct(lx: Lowering, cls: type, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     fields = getattr(cls, "_fields", None)
+    if cls is str:
+        lx.refuse(node, "a string is made", "leave text out of differentiated code")
     if not (issubclass(cls, tuple) and isinstance(fields, tuple)):
         lx.refuse(node, f"an object of class '{cls.__name__}' is made", "use a NamedTuple, tuples or arrays")
     values = dict(zip(fields, args, strict=False))

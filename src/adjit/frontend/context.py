@@ -14,6 +14,7 @@ import numpy as np
 
 from adjit.frontend.fence import refuse, span_of
 from adjit.frontend.liveness import Scope
+from adjit.frontend.options import Options
 from adjit.frontend.values import (
     FIRST_TURN,
     NONE,
@@ -90,6 +91,8 @@ class Frame:
     frozen: Any = None
     fixed: dict[str, object] = field(default_factory=dict)
     plain: bool = True
+    error_model: str = "python"
+    at: Span | None = None  # of a library function: the place of its call, which everything in it has
 
 
 @dataclass(slots=True, eq=False)
@@ -131,6 +134,7 @@ class Lowering:
         self.lengths: dict[Sym, int] = {}
         self.head: list[Stmt] = []
         self.params: set[Sym] = set()
+        self.options = Options()
         self.extents: dict[tuple[Sym, int], Sym] = {}
         self.recursive: set[object] = set()  # code that calls itself
         self.templates: list[Template] = []  # recursive functions being lowered, outer first
@@ -147,7 +151,7 @@ class Lowering:
         return self.frames[-1].env
 
     def span(self, node: ast.AST) -> Span:
-        return span_of(self.frame.file, node)
+        return self.frame.at or span_of(self.frame.file, node)
 
     def refuse(self, node: ast.AST, reason: str, remedy: str = "") -> NoReturn:
         refuse(reason, self.span(node), remedy)
@@ -169,6 +173,11 @@ class Lowering:
         self, op: str, *args: Atom, type: Scalar = UNKNOWN, fn: str | None = None, name: str | None = None
     ) -> Sym:
         return self.builder.let(op, *args, type=type, fn=fn, name=name)
+
+    def like(self, target: Sym, *sources: Atom) -> None:
+        """A name that may stand for a list is one."""
+        if any(isinstance(a, Sym) and a in self.lists for a in sources):
+            self.lists.add(target)
 
     def any_of(self, flags: list[Atom]) -> Atom:
         """The disjunction of bools."""
@@ -227,6 +236,8 @@ class Lowering:
         self.frame.env = Env(joined, a.dead and b.dead)
         if then.block or els.block or flow.targets:
             args = (tuple(then.block), tuple(els.block), tuple(flow.left), tuple(flow.right))
+            for target, *sources in zip(flow.targets, flow.left, flow.right, strict=True):
+                self.like(target, *sources)
             self.builder.append(If(cond, *args, tuple(flow.targets), self.builder.span))
 
     def _meet(self, name: str, a: Value, b: Value, base: Env, flow: Flow) -> Value:

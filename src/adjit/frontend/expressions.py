@@ -8,7 +8,7 @@ from types import ModuleType
 
 import numpy as np
 
-from adjit.frontend import arrays, calls, indexing, statements
+from adjit.frontend import arrays, calls, comparisons, indexing, lists, statements
 from adjit.frontend.context import DeadPath, Frame, Lowering
 from adjit.frontend.fence import EXPRESSIONS, WRITE_THE_LOOP
 from adjit.frontend.values import (
@@ -23,7 +23,6 @@ from adjit.frontend.values import (
     Unbound,
     Value,
     is_array,
-    is_scalar,
     kind,
     same_static,
 )
@@ -43,14 +42,6 @@ BINARY: dict[type[ast.operator], str] = {
     ast.BitAnd: "and_",
     ast.BitOr: "or_",
     ast.BitXor: "xor",
-}
-COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
 }
 
 
@@ -73,7 +64,7 @@ def _evaluate(lx: Lowering, node: ast.expr) -> Value:
         case ast.BoolOp():
             return _boolop(lx, node, node.values)
         case ast.Compare():
-            return _compare(lx, node)
+            return comparisons.chain(lx, node, evaluate(lx, node.left))
         case ast.IfExp():
             return _ifexp(lx, node)
         case ast.Call():
@@ -86,9 +77,9 @@ def _evaluate(lx: Lowering, node: ast.expr) -> Value:
         case ast.Tuple():
             return TupleValue(tuple(_elements(lx, node.elts)))
         case ast.List():
-            return arrays.list_of(lx, [evaluate(lx, e) for e in node.elts], node)
+            return lists.list_of(lx, [evaluate(lx, e) for e in node.elts], node)
         case ast.ListComp():
-            return arrays.list_comprehension(lx, node)
+            return lists.list_comprehension(lx, node)
         case ast.NamedExpr():
             value = evaluate(lx, node.value)
             statements.bind(lx, node.target, value)
@@ -257,7 +248,7 @@ def _binop(lx: Lowering, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:
         fill = evaluate(lx, node.left.elts[0])
         times = number(lx, evaluate(lx, node.right), node.right)
-        return arrays.repeated(lx, fill, times, node)
+        return lists.repeated(lx, fill, times, node)
     left = evaluate(lx, node.left)
     right = evaluate(lx, node.right)
     return binary(lx, node.op, left, right, node)
@@ -278,7 +269,11 @@ def binary(
         lx.refuse(node, "the operator '@' is not supported yet", "write the loop")
     x, y = number(lx, a, node), number(lx, b, node)
     folded = _fold(key, x, y)
-    return folded if folded is not None else lx.let(key, x, y, name=name)
+    if folded is not None:
+        return folded
+    target = lx.let(key, x, y, name=name)
+    lx.options.divide(key, lx.frame.error_model, target)
+    return target
 
 
 def _tuple_binary(lx: Lowering, key: str | None, a: Value, b: Value, node: ast.AST) -> Value:
@@ -368,108 +363,3 @@ def _ifexp(lx: Lowering, node: ast.IfExp) -> Value:
     if isinstance(test, Const):
         return evaluate(lx, node.body if test.value else node.orelse)
     return lx.branch(test, lambda: evaluate(lx, node.body), lambda: evaluate(lx, node.orelse), node)
-
-
-def _compare(lx: Lowering, node: ast.Compare) -> Value:
-    return _chain(lx, node, evaluate(lx, node.left), 0)
-
-
-def _chain(lx: Lowering, node: ast.Compare, left: Value, k: int) -> Value:
-    right = evaluate(lx, node.comparators[k])
-    result = compare(lx, node.ops[k], left, right, node)
-    if k + 1 == len(node.ops):
-        return result
-    test = truth(lx, result, node)
-    if isinstance(test, Const):
-        return _chain(lx, node, right, k + 1) if test.value else FALSE
-    return lx.branch(test, lambda: _chain(lx, node, right, k + 1), lambda: FALSE, node)
-
-
-def compare(lx: Lowering, op: ast.cmpop, a: Value, b: Value, node: ast.AST) -> Value:
-    """`a op b` for one comparison."""
-    if isinstance(op, ast.Is | ast.IsNot):
-        return _is(lx, a, b, isinstance(op, ast.IsNot), node)
-    if isinstance(op, ast.In | ast.NotIn):
-        return _contains(lx, a, b, isinstance(op, ast.NotIn), node)
-    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
-        return _compare_tuples(lx, op, a, b, node)
-    statics = isinstance(a, Static | Closure) or isinstance(b, Static | Closure)
-    if statics and isinstance(op, ast.Eq | ast.NotEq):
-        equal = _static_equal(lx, a, b, node)
-        return TRUE if equal == isinstance(op, ast.Eq) else FALSE
-    if is_array(a) or is_array(b):
-        lx.refuse(node, "a whole array is compared", WRITE_THE_LOOP)
-    key = COMPARE[type(op)]
-    x, y = number(lx, a, node), number(lx, b, node)
-    if isinstance(x, Const) and isinstance(y, Const):
-        return TRUE if _compare_constants(key, x.value, y.value) else FALSE
-    return lx.let(key, x, y, type=BOOL)
-
-
-def _compare_constants(key: str, x: complex, y: complex) -> bool:
-    if key in ("eq", "ne"):
-        return (x == y) == (key == "eq")
-    p, q = _real(x), _real(y)
-    return {"lt": p < q, "le": p <= q, "gt": p > q, "ge": p >= q}[key]
-
-
-def _real(x: complex) -> float | int:
-    assert isinstance(x, int | float)
-    return x
-
-
-def _static_equal(lx: Lowering, a: Value, b: Value, node: ast.AST) -> bool:
-    if same_static(a, b):
-        return True
-    if same_static(a, NONE) or same_static(b, NONE):
-        return False
-    if isinstance(a, Static) and isinstance(b, Static):
-        try:
-            return bool(a.value == b.value)
-        except Exception:
-            lx.refuse(node, f"{kind(a)} is compared with {kind(b)}")
-    lx.refuse(node, f"{kind(a)} is compared with {kind(b)}")
-
-
-def _is(lx: Lowering, a: Value, b: Value, negated: bool, node: ast.AST) -> Value:
-    if same_static(a, NONE) or same_static(b, NONE):
-        same = same_static(a, b)
-    elif isinstance(a, Static | Closure) and isinstance(b, Static | Closure):
-        same = same_static(a, b)
-    elif isinstance(a, Const) and isinstance(b, Const) and a.type == b.type == BOOL:
-        same = a == b
-    elif is_scalar(a) and isinstance(b, Const) and b.type == BOOL and number(lx, a, node).type == BOOL:
-        x = number(lx, a, node)
-        positive = bool(b.value) != negated
-        return x if positive else lx.negate(x, "not")
-    else:
-        lx.refuse(node, "'is' compares with None only", "use '=='")
-    return TRUE if same != negated else FALSE
-
-
-def _contains(lx: Lowering, a: Value, b: Value, negated: bool, node: ast.AST) -> Value:
-    if not isinstance(b, TupleValue):
-        lx.refuse(node, f"'in' {kind(b)} is not supported", "write the loop")
-    found: Atom = FALSE
-    for item in b.items:
-        equal = truth(lx, compare(lx, ast.Eq(), item, a, node), node)
-        if equal == TRUE:
-            return FALSE if negated else TRUE
-        if equal != FALSE:
-            found = equal if found == FALSE else lx.let("or_", found, equal, type=BOOL)
-    return lx.negate(found, "not") if negated else found
-
-
-def _compare_tuples(lx: Lowering, op: ast.cmpop, a: TupleValue, b: TupleValue, node: ast.AST) -> Value:
-    if not isinstance(op, ast.Eq | ast.NotEq):
-        lx.refuse(node, "tuples are compared by order", "compare their items")
-    same: Atom = TRUE if len(a.items) == len(b.items) else FALSE
-    if same == TRUE:
-        for x, y in zip(a.items, b.items, strict=True):
-            equal = truth(lx, compare(lx, ast.Eq(), x, y, node), node)
-            if equal == FALSE:
-                same = FALSE
-                break
-            if equal != TRUE:
-                same = equal if same == TRUE else lx.let("and_", same, equal, type=BOOL)
-    return same if isinstance(op, ast.Eq) else lx.negate(same, "not")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from adjit.frontend import expressions
+from adjit.frontend import expressions, lists
 from adjit.frontend.context import Lowering
 from adjit.frontend.fence import WRITE_THE_LOOP
-from adjit.frontend.values import SliceValue, Static, TupleValue, Value, is_array, is_scalar, kind
+from adjit.frontend.values import FlatValue, SliceValue, Static, TupleValue, Value, is_array, is_scalar, kind
 from adjit.ir.core import Atom, Const, If, Raise, Slice, Sym, const
-from adjit.ir.types import BOOL, Array
+from adjit.ir.types import BOOL, Array, Scalar
 
 Item = Atom | Slice
 
@@ -32,9 +32,14 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
         return _tuple_item(lx, owner, index, node)
     if isinstance(owner, Static) and isinstance(owner.value, list | dict | str):
         lx.refuse(node, f"{kind(owner)} is indexed", "use a tuple or a NumPy array")
+    if isinstance(owner, FlatValue):
+        lx.refuse(node, "'.flat' is indexed", "index the array with one index per axis")
     if not isinstance(owner, Sym) or not is_array(owner):
-        lx.refuse(node, f"{kind(owner)} is indexed")
+        lx.refuse(node, f"{kind(owner)} is indexed", "index a tuple or an array")
     base, items = resolve(lx, owner, index, node)
+    if owner in lx.lists and not is_element(items):
+        view = lx.builder.view(base, items, Array(_dtype(base), 1, "?"))
+        return lists.copied(lx, view, node)
     type_ = base.type
     assert isinstance(type_, Array)
     with lx.at(node):
@@ -47,6 +52,11 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
             return lx.rows(base, scalars(items[:lead]))
         ndim = sum(isinstance(i, Slice) for i in items)
         return lx.builder.view(base, items, Array(type_.dtype, ndim, "?", type_.readonly))
+
+
+def _dtype(array: Sym) -> Scalar:
+    assert isinstance(array.type, Array)
+    return array.type.dtype
 
 
 def is_element(items: tuple[Item, ...]) -> bool:

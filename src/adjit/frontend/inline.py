@@ -10,6 +10,7 @@ from adjit.frontend import calls, expressions, recursion, statements
 from adjit.frontend.context import RESULT, RETURN, DeadPath, Env, Frame, Lowering
 from adjit.frontend.frozen import frozen_values
 from adjit.frontend.liveness import scope_of
+from adjit.frontend.options import options_of
 from adjit.frontend.read_source import FunctionNode, Source, read_source
 from adjit.frontend.values import NONE, Closure, Conflict, TupleValue, Unbound, Value, kind, same_static
 from adjit.ir.core import FALSE, TRUE
@@ -30,6 +31,7 @@ def call_function(
         lx.refuse(node, f"'{function.__name__}' runs in object mode (forceobj)", "decorate it with njit")
     source = read_source(function)
     depend_on(lx, function, source, dispatcher)
+    lx.options.enter(dispatcher)
     a = source.node.args
     defaults = function.__defaults__ or ()
     frame = open_frame(lx, function, source, dispatcher)
@@ -48,6 +50,16 @@ def call_function(
     frame.env = Env(names)
     value = recursion.run(lx, frame, source.node, node)
     return value if signature is None else calls.cast_result(lx, signature, value, node)
+
+
+def call_library(lx: Lowering, function: FunctionType, args: Sequence[Value], node: ast.AST) -> Value:
+    """Inline a function of `library`; what it does has the place of the call."""
+    source = read_source(function)
+    depend_on(lx, function, source, None)
+    frame = open_frame(lx, function, source, None)
+    frame.plain, frame.at = lx.frame.plain, lx.span(node)
+    frame.env = Env(bind_arguments(lx, source.node, function.__name__, args, {}, (), {}, node))
+    return run_body(lx, frame, source.node, node)
 
 
 def _tail(a: ast.arguments, count: int) -> list[str]:
@@ -73,6 +85,7 @@ def open_frame(lx: Lowering, function: FunctionType, source: Source, dispatcher:
         frozen,
         frozen_values(dispatcher),
         plain=dispatcher is None and (not lx.frames or lx.frame.plain),
+        error_model=str(options_of(dispatcher).get("error_model", lx.frame.error_model)),
     )
 
 
@@ -99,6 +112,7 @@ def call_closure(
         top.fixed,
         top.plain,
     )
+    frame.error_model = outer.error_model
     return recursion.run(lx, frame, fn, node)
 
 
@@ -198,11 +212,3 @@ def depend_on(lx: Lowering, function: FunctionType, source: Source, dispatcher: 
 def options_key(dispatcher: object | None) -> str:
     """A dispatcher's options that change what it computes."""
     return "" if dispatcher is None else repr(sorted(options_of(dispatcher).items()))
-
-
-def options_of(dispatcher: object | None) -> dict[str, object]:
-    """error_model, fastmath, parallel, boundscheck of a dispatcher; empty for a plain function."""
-    given = getattr(dispatcher, "targetoptions", None)
-    if not isinstance(given, dict):
-        return {}
-    return {k: given[k] for k in ("error_model", "fastmath", "parallel", "boundscheck") if k in given}

@@ -11,13 +11,25 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from adjit.frontend import arrays, calls, expressions, indexing, loops, statements
+from adjit.frontend import (
+    arrays,
+    calls,
+    creation,
+    expressions,
+    indexing,
+    iteration,
+    lists,
+    reductions,
+    statements,
+)
+from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
-    NONE,
     Closure,
     EnumerateValue,
+    FlatValue,
     IndexSpace,
+    NdEnumerateValue,
     Partial,
     RangeValue,
     ReversedValue,
@@ -29,10 +41,8 @@ from adjit.frontend.values import (
     is_scalar,
     kind,
 )
-from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Loop, Sym, Undef, const
-from adjit.ir.types import BOOL, UNKNOWN, Array, Scalar
-
-Handler = Callable[[Lowering, list[Value], dict[str, Value], ast.AST], Value]
+from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Const, Sym, Undef, const
+from adjit.ir.types import Array, Scalar
 
 
 def find(obj: object) -> Handler | None:
@@ -50,145 +60,10 @@ def syntax(function: Value) -> Callable[[Lowering, ast.Call], Value] | None:
     """Calls that need their arguments unevaluated: sum over a generator, np.array of a nested list."""
     obj = function.value if isinstance(function, Static) else None
     if obj in (np.array, np.asarray) if callable(obj) else False:
-        return _array_call
+        return creation.array_call
     if obj is builtins.sum or obj is builtins.any or obj is builtins.all:
-        return _reduce_call
+        return reductions.reduce_call
     return None
-
-
-# reductions over generators
-
-
-def _reduce_call(lx: Lowering, node: ast.Call) -> Value:
-    name = ast.unparse(node.func)
-    if node.keywords or not node.args or any(isinstance(a, ast.Starred) for a in node.args):
-        lx.refuse(node, f"'{name}' with these arguments is not supported", "write the loop")
-    generator = node.args[0]
-    if isinstance(generator, ast.ListComp) and name == "sum":
-        start = expressions.evaluate(lx, node.args[1]) if len(node.args) > 1 else ZERO
-        return _sum_generator(lx, generator, expressions.number(lx, start, node))
-    args = [expressions.evaluate(lx, a) for a in node.args]
-    if name == "sum":
-        return _sum(lx, args, node)
-    items = args[0].items if isinstance(args[0], TupleValue) and len(args) == 1 else None
-    if items is None:
-        lx.refuse(node, f"'{name}' of {kind(args[0])} is not supported", "write the loop")
-    total: Atom = TRUE if name == "all" else FALSE
-    for item in items:
-        flag = expressions.truth(lx, item, node)
-        op = "and_" if name == "all" else "or_"
-        total = flag if total in (TRUE, FALSE) else lx.let(op, total, flag, type=BOOL)
-    return total
-
-
-def _sum(lx: Lowering, args: list[Value], node: ast.AST) -> Value:
-    total: Value = args[1] if len(args) > 1 else ZERO
-    source = args[0]
-    if isinstance(source, TupleValue):
-        for item in source.items:
-            total = expressions.binary(lx, ast.Add(), total, item, node)
-        return total
-    element = None if not isinstance(source, Sym) or not isinstance(source.type, Array) else source.type
-    if isinstance(source, RangeValue) or (element is not None and element.ndim == 1):
-        bounds, item = loops.access(lx, source, node)
-        return accumulate(lx, bounds, expressions.number(lx, total, node), lambda k: item(k), node)
-    lx.refuse(node, f"'sum' of {kind(source)} is not supported", "write the loop")
-
-
-def accumulate(
-    lx: Lowering, bounds: loops.Bounds, start: Atom, item: Callable[[Atom], Value], node: ast.AST
-) -> Value:
-    """`start + item(lo) + ...` by a loop."""
-    index, total = Sym("k", UNKNOWN), Sym("total", UNKNOWN)
-    with lx.builder.collect() as block:
-        value = expressions.binary(lx, ast.Add(), total, item(index), node)
-    result = Sym("total", UNKNOWN)
-    following = (expressions.number(lx, value, node),)
-    span = lx.span(node)
-    lx.builder.append(
-        Loop(index, *bounds, (total,), (start,), tuple(block), following, (result,), None, span)
-    )
-    return result
-
-
-def _sum_generator(lx: Lowering, node: ast.GeneratorExp | ast.ListComp, start: Atom) -> Value:
-    if len(node.generators) != 1 or node.generators[0].ifs or node.generators[0].is_async:
-        lx.refuse(node, "this generator is not supported", "write the loop")
-    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-        lx.refuse(node, "':=' inside a comprehension is not supported")
-    generator = node.generators[0]
-    source = expressions.evaluate(lx, generator.iter)
-    with arrays.inner_scope(lx, node):
-        items = loops.static_items(lx, source, generator.iter)
-        if items is not None:
-            total: Value = start
-            for value in items:
-                statements.bind(lx, generator.target, value)
-                total = expressions.binary(lx, ast.Add(), total, expressions.evaluate(lx, node.elt), node)
-            return total
-        bounds, item = loops.access(lx, source, generator.iter)
-
-        def element(k: Atom) -> Value:
-            statements.bind(lx, generator.target, item(k))
-            return expressions.evaluate(lx, node.elt)
-
-        return accumulate(lx, bounds, start, element, node)
-
-
-def _array_call(lx: Lowering, node: ast.Call) -> Value:
-    """np.array: lists in its argument are read as tuples."""
-    if not node.args or len(node.args) > 2 or any(k.arg != "dtype" for k in node.keywords):
-        lx.refuse(
-            node, "'np.array' with these arguments is not supported", "allocate with np.empty and fill it"
-        )
-    value = _nested(lx, node.args[0])
-    dtypes = [*node.args[1:], *(k.value for k in node.keywords)]
-    dtype = arrays.dtype_of(lx, expressions.evaluate(lx, dtypes[0]), node) if dtypes else None
-    if ast.unparse(node.func).endswith("asarray") and is_array(value):
-        element = value.type if isinstance(value, Sym) else None
-        if isinstance(element, Array) and (dtype is None or dtype == element.dtype):
-            return value
-    return arrays.array_of(lx, value, dtype, node)
-
-
-def _nested(lx: Lowering, node: ast.expr) -> Value:
-    if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(e, ast.Starred) for e in node.elts):
-        return TupleValue(tuple(_nested(lx, e) for e in node.elts))
-    return expressions.evaluate(lx, node)
-
-
-# arguments
-
-
-def bound(lx: Lowering, name: str, names: tuple[str, ...], required: int) -> Callable[..., dict[str, Value]]:
-    """Binds arguments to a library function's parameters."""
-
-    def bind(args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> dict[str, Value]:
-        given = dict(zip(names, args, strict=False))
-        unknown = [k for k in kwargs if k not in names or k in given]
-        if len(args) > len(names) or unknown:
-            what = f"argument '{unknown[0]}'" if unknown else "this many arguments"
-            lx.refuse(node, f"'{name}' with {what} is not supported")
-        given.update(kwargs)
-        missing = [n for n in names[:required] if n not in given]
-        if missing:
-            lx.refuse(node, f"'{name}' is called without '{missing[0]}'")
-        return given
-
-    return bind
-
-
-def _creation(name: str) -> Handler:
-    first = ("a",) if name.endswith("_like") else ("shape",)
-    names = (
-        (*first, "fill_value", "dtype", "order") if name.startswith("full") else (*first, "dtype", "order")
-    )
-    required = 2 if name.startswith("full") else 1
-
-    def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-        return arrays.create(lx, name, bound(lx, f"np.{name}", names, required)(args, kwargs, node), node)
-
-    return handler
 
 
 # handlers
@@ -218,26 +93,7 @@ def _len(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AS
         return const(len(value.value))
     if is_scalar(value) or isinstance(value, Static | Closure):
         lx.refuse(node, f"'len' of {kind(value)}")
-    return loops.count(lx, value, node)
-
-
-def _extremum(op: str) -> Handler:
-    def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-        if kwargs:
-            lx.refuse(node, f"keywords of '{op}' are not supported")
-        items = list(args)
-        if len(args) == 1:
-            if not isinstance(args[0], TupleValue):
-                lx.refuse(node, f"'{op}' of {kind(args[0])} is not supported", "write the loop")
-            items = list(args[0].items)
-        if not items:
-            lx.refuse(node, f"'{op}' of nothing")
-        total = expressions.number(lx, items[0], node)
-        for other in items[1:]:
-            total = lx.let(op, total, expressions.number(lx, other, node), fn=op)
-        return total
-
-    return handler
+    return iteration.count(lx, value, node)
 
 
 def _enumerate(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -272,9 +128,29 @@ def _tuple(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
 
 
 def _list(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    if len(args) == 1 and isinstance(args[0], TupleValue):
-        return arrays.list_of(lx, list(args[0].items), node)
-    lx.refuse(node, "'list' of this is not supported", "allocate an array and fill it in a loop")
+    if kwargs or len(args) != 1:
+        lx.refuse(node, "an empty list", lists.FIXED)
+    return lists.list_from(lx, args[0], node)
+
+
+def _extremum(op: str) -> Handler:
+    def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+        return reductions.extremum(lx, op, args, kwargs, node)
+
+    return handler
+
+
+def _over_elements(cls: type[FlatValue] | type[NdEnumerateValue], name: str) -> Handler:
+    def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+        if kwargs or len(args) != 1 or not isinstance(args[0], Sym) or not is_array(args[0]):
+            lx.refuse(node, f"'{name}' with these arguments is not supported", "loop over the indices")
+        return cls(args[0])
+
+    return handler
+
+
+def _nditer(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    lx.refuse(node, "'np.nditer' is not supported", "loop over the indices, or with np.ndenumerate")
 
 
 def _round(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -357,18 +233,6 @@ def _copy(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.A
     return arrays.copy(lx, args[0], None, node)
 
 
-def _eye(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    dtype = {"dtype": kwargs.pop("dtype")} if "dtype" in kwargs else {}
-    given = bound(lx, "np.eye", ("n",), 1)(args, kwargs, node)
-    return arrays.identity(lx, {**given, **dtype}, node)
-
-
-def _arange(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    if not 1 <= len(args) <= 3 or any(k != "dtype" for k in kwargs):
-        lx.refuse(node, "'np.arange' with these arguments is not supported")
-    return arrays.arange(lx, args, kwargs.get("dtype", NONE), node)
-
-
 def _ndindex(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     items = args[0].items if len(args) == 1 and isinstance(args[0], TupleValue) else args
     if not items or kwargs:
@@ -379,7 +243,7 @@ def _ndindex(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: as
 def _dtype_call(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 1:
         lx.refuse(node, "'np.dtype' with these arguments is not supported")
-    return Static(np.dtype(arrays.dtype_of(lx, args[0], node).name))
+    return Static(np.dtype(creation.dtype_of(lx, args[0], node).name))
 
 
 def _size(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -467,16 +331,19 @@ _HANDLERS: dict[object, Handler] = {
     print: _print,
     functools.partial: _partial,
     np.copy: _copy,
-    np.eye: _eye,
-    np.identity: _eye,
-    np.arange: _arange,
+    np.eye: creation.eye,
+    np.identity: creation.identity,
+    np.arange: creation.arange,
+    np.linspace: creation.linspace,
+    np.ndenumerate: _over_elements(NdEnumerateValue, "np.ndenumerate"),
+    np.nditer: _nditer,
     np.ndindex: _ndindex,
     np.dtype: _dtype_call,
     np.size: _size,
     np.shape: _shape,
     np.transpose: _transpose,
     **{
-        getattr(np, name): _creation(name)
+        getattr(np, name): creation.creation(name)
         for name in ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")
     },
 }

@@ -13,32 +13,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from adjit.errors import UnsupportedError
-from adjit.frontend import expressions, indexing, liveness, statements
+from adjit.frontend import expressions, iteration, liveness, statements
 from adjit.frontend.context import BREAK, CONTINUE, EXITS, RESULT, RETURN, Branch, Env, Lowering, hint_of
 from adjit.frontend.values import (
     FIRST_TURN,
     UNBOUND,
     Conflict,
-    EnumerateValue,
+    FlatValue,
     IndexSpace,
-    RangeValue,
-    ReversedValue,
-    TupleValue,
+    NdEnumerateValue,
     Unbound,
     Value,
-    ZipValue,
     atoms,
     carried_type,
     fits,
-    is_array,
     kind,
     rebuild,
 )
-from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Loop, Sym, Undef, const
-from adjit.ir.types import BOOL, INT64, UNKNOWN, Array, Type
+from adjit.ir.core import FALSE, TRUE, Atom, Const, Loop, Sym, Undef
+from adjit.ir.types import BOOL, UNKNOWN, Type
 
 STOP = "$stop"
-Bounds = tuple[Atom, Atom, Atom]
 
 
 # what is carried
@@ -101,6 +96,8 @@ class _Plan:
         template = otherwise if isinstance(old, Unbound) else old
         params = [Sym(hint_of(name), _param_type(name, a)) for a in atoms(template)]
         value = rebuild(template, iter(params))
+        for param, a in zip(params, atoms(template), strict=True):
+            self.lx.like(param, a)
         absent: list[Atom] = [Undef(p.type) for p in params]
         inits = absent if isinstance(old, Unbound) else list(atoms(old))
         return _Carried(name, value, params, inits, value)
@@ -172,7 +169,7 @@ def _param_type(name: str, a: Atom) -> Type:
 def _emit(
     lx: Lowering,
     node: ast.For | ast.While,
-    bounds: Bounds | None,
+    bounds: iteration.Bounds | None,
     turn: Callable[[Sym | None], Atom | None],
     hint: str = "i",
 ) -> Env:
@@ -216,7 +213,7 @@ def _finish(
     lx: Lowering,
     plan: _Plan,
     index: Sym | None,
-    bounds: Bounds | None,
+    bounds: iteration.Bounds | None,
     carried: list[_Carried],
     nexts: list[Atom],
     branch: Branch,
@@ -228,6 +225,8 @@ def _finish(
     for slot in carried:
         mine = [Sym(p.name, p.type) for p in slot.params]
         results += mine
+        for result, p in zip(mine, slot.params, strict=True):
+            lx.like(result, p)
         after.names[slot.name] = rebuild(slot.template, iter(mine))
     lo, hi, step = bounds if bounds is not None else (None, None, None)
     params = tuple(p for slot in carried for p in slot.params)
@@ -319,13 +318,11 @@ def _after_endless(lx: Lowering, end: Env) -> None:
 def run_for(lx: Lowering, node: ast.For) -> None:
     """Lower a `for` loop."""
     source = expressions.evaluate(lx, node.iter)
-    items = static_items(lx, source, node.iter)
+    items = iteration.static_items(lx, source, node.iter)
     if items is not None:
         _unroll(lx, node, items)
-    elif isinstance(source, IndexSpace):
-        _ndindex(lx, node, source)
     else:
-        bounds, element = access(lx, source, node.iter)
+        bounds, element = iteration.access(lx, source, node.iter)
 
         def turn(index: Sym | None) -> Atom | None:
             assert index is not None
@@ -334,37 +331,18 @@ def run_for(lx: Lowering, node: ast.For) -> None:
             statements.run(lx, node.body)
             return _stop(lx)
 
-        _emit(lx, node, bounds, turn, hint=_target_hint(node.target))
+        _emit(lx, node, bounds, turn, hint=_hint(node.target, source))
     _otherwise(lx, node)
 
 
-def _target_hint(target: ast.expr) -> str:
+def _hint(target: ast.expr, source: Value) -> str:
+    if isinstance(source, IndexSpace | FlatValue | NdEnumerateValue):
+        return "flat"
     if isinstance(target, ast.Name):
         return target.id
     if isinstance(target, ast.Tuple) and target.elts and isinstance(target.elts[0], ast.Name):
         return target.elts[0].id
     return "i"
-
-
-def _ndindex(lx: Lowering, node: ast.For, space: IndexSpace) -> None:
-    """One counted loop over the product of the extents, the last axis running fastest."""
-    total: Atom = ONE
-    for extent in space.shape:
-        total = expressions.integer(lx, "mul", total, extent)
-
-    def turn(index: Sym | None) -> Atom | None:
-        assert index is not None
-        rest: Atom = index
-        items: list[Atom] = []
-        for extent in reversed(space.shape[1:]):
-            items.append(expressions.integer(lx, "mod", rest, extent))
-            rest = expressions.integer(lx, "floordiv", rest, extent)
-        items.append(rest)
-        statements.bind(lx, node.target, TupleValue(tuple(reversed(items))))
-        statements.run(lx, node.body)
-        return _stop(lx)
-
-    _emit(lx, node, (ZERO, total, ONE), turn, hint="flat")
 
 
 def _unroll(lx: Lowering, node: ast.For, items: list[Value]) -> None:
@@ -383,103 +361,3 @@ def _unroll(lx: Lowering, node: ast.For, items: list[Value]) -> None:
             step(k + 1)
 
     step(0)
-
-
-def static_items(lx: Lowering, source: Value, node: ast.AST) -> list[Value] | None:
-    """The items of an iterable whose length is known when the program is built and that holds tuples."""
-    match source:
-        case TupleValue():
-            return list(source.items)
-        case EnumerateValue():
-            inner = static_items(lx, source.item, node)
-            if inner is None:
-                return None
-            numbers = (expressions.integer(lx, "add", source.start, const(k)) for k in range(len(inner)))
-            return [TupleValue((n, v)) for n, v in zip(numbers, inner, strict=True)]
-        case ReversedValue():
-            inner = static_items(lx, source.item, node)
-            return None if inner is None else inner[::-1]
-        case ZipValue():
-            columns = [static_items(lx, item, node) for item in source.items]
-            known = [c for c in columns if c is not None]
-            if len(known) == len(columns):
-                return [TupleValue(row) for row in zip(*known, strict=False)]
-            if known:
-                lx.refuse(
-                    node, "'zip' of a tuple with something of unknown length", "index the tuple in a loop"
-                )
-            return None
-        case _:
-            return None
-
-
-def access(lx: Lowering, source: Value, node: ast.AST) -> tuple[Bounds, Callable[[Atom], Value]]:
-    """A counted loop's bounds over an iterable, and its element for each index."""
-    if isinstance(source, RangeValue):
-        return (source.lo, source.hi, source.step), lambda index: index
-    if isinstance(source, ReversedValue) and isinstance(source.item, RangeValue):
-        inner = source.item
-        if inner.step == ONE:
-            down = (
-                expressions.integer(lx, "sub", inner.hi, ONE),
-                expressions.integer(lx, "sub", inner.lo, ONE),
-            )
-            return (*down, const(-1)), lambda index: index
-    if isinstance(source, ReversedValue):
-        length = count(lx, source.item, node)
-        last = expressions.integer(lx, "sub", length, ONE)
-        return (last, const(-1), const(-1)), lambda index: item(lx, source.item, index, node)
-    length = count(lx, source, node)
-    return (ZERO, length, ONE), lambda index: item(lx, source, index, node)
-
-
-def count(lx: Lowering, source: Value, node: ast.AST) -> Atom:
-    """How many items an iterable has."""
-    match source:
-        case RangeValue():
-            return _range_count(lx, source)
-        case EnumerateValue() | ReversedValue():
-            return count(lx, source.item, node)
-        case ZipValue() if source.items:
-            least, *others = (count(lx, item, node) for item in source.items)
-            for other in others:
-                if other != least:
-                    least = lx.let("min", least, other, fn="min", name="count")
-            return least
-        case Sym() if isinstance(source.type, Array) and source.type.ndim > 0:
-            return indexing.extent(lx, source, 0)
-        case _:
-            lx.refuse(
-                node, f"a loop over {kind(source)} is not supported", "loop over a range, an array or a tuple"
-            )
-
-
-def _range_count(lx: Lowering, source: RangeValue) -> Atom:
-    whole = expressions.integer(lx, "sub", source.hi, source.lo)
-    if source.step != ONE:
-        back = expressions.integer(lx, "sub", source.lo, source.hi)
-        down = expressions.integer(lx, "floordiv", back, source.step)
-        whole = expressions.integer(lx, "sub", ZERO, down)
-    if isinstance(whole, Const):
-        return const(max(0, int(whole.value.real)))
-    return lx.let("max", ZERO, whole, type=INT64, fn="max", name="count")
-
-
-def item(lx: Lowering, source: Value, k: Atom, node: ast.AST) -> Value:
-    """Item `k` of an iterable, 0 <= k < count."""
-    match source:
-        case RangeValue():
-            return expressions.integer(lx, "add", source.lo, expressions.integer(lx, "mul", k, source.step))
-        case EnumerateValue():
-            number = expressions.integer(lx, "add", k, source.start)
-            return TupleValue((number, item(lx, source.item, k, node)))
-        case ReversedValue():
-            last = expressions.integer(lx, "sub", count(lx, source.item, node), ONE)
-            return item(lx, source.item, expressions.integer(lx, "sub", last, k), node)
-        case ZipValue():
-            return TupleValue(tuple(item(lx, part, k, node) for part in source.items))
-        case Sym() if is_array(source):
-            with lx.at(node):
-                return indexing.load(lx, source, k, node)
-        case _:
-            lx.refuse(node, f"a loop over {kind(source)} is not supported")

@@ -28,7 +28,8 @@ class Lowered:
     captures: the captured arrays, in the order of those params.
     out: the structure of the return value; its leaves are `function.results` in order.
     dependencies: everything that a cache key must contain, as a tuple of strings and numbers.
-    options: error_model, fastmath, parallel, boundscheck of a dispatcher; empty for a plain function.
+    options: error_model, fastmath, parallel, boundscheck of the program (see `options`).
+    guarded: divisions that must raise by themselves (see `transform.guard`).
     """
 
     function: Function
@@ -36,6 +37,7 @@ class Lowered:
     out: Spec
     dependencies: tuple[object, ...]
     options: dict[str, object] = field(default_factory=dict)
+    guarded: frozenset[Sym] = frozenset()
 
 
 def lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
@@ -99,7 +101,7 @@ def _lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
     _refuse_written_captures(whole, frozenset(hidden))
     whole = replace(whole, functions=reachable(whole, lx.functions.values()))
     cleaned = everywhere(whole, clean)
-    return Lowered(cleaned, tuple(arrays), out, tuple(lx.dependencies), inline.options_of(dispatcher))
+    return Lowered(cleaned, tuple(arrays), out, tuple(lx.dependencies), *lx.options.combined(dispatcher))
 
 
 def _unpartial(f: object) -> tuple[object, tuple[object, ...], dict[str, object]]:

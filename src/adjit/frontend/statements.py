@@ -6,11 +6,12 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from adjit.frontend import expressions, indexing, loops
+from adjit.frontend import expressions, indexing, inline, library, loops
 from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, DeadPath, Lowering
 from adjit.frontend.fence import STATEMENTS, WRITE_THE_LOOP
+from adjit.frontend.options import KEYS as OPTIONS
 from adjit.frontend.values import NONE, Closure, Static, TupleValue, Value, is_array, is_scalar, kind
-from adjit.ir.core import TRUE, Const, If, Raise, Sym, name_fresh
+from adjit.ir.core import TRUE, Const, If, Raise, Sym, Undef, const, name_fresh
 
 
 def run(lx: Lowering, stmts: Sequence[ast.stmt]) -> None:
@@ -151,9 +152,14 @@ def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value
 
 
 def _unpack(lx: Lowering, target: ast.Tuple | ast.List, value: Value) -> None:
-    items = expressions.items_of(lx, value, target)
     star = next((k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
     count = len(target.elts)
+    if is_array(value) and not isinstance(value, Undef) and value not in lx.lengths and star is None:
+        inline.call_library(lx, library.check_unpacked, [value, const(count)], target)
+        for k, t in enumerate(target.elts):
+            bind(lx, t, indexing.load(lx, value, const(k), target))
+        return
+    items = expressions.items_of(lx, value, target)
     if star is None:
         if len(items) != count:
             lx.refuse(target, f"{len(items)} values are unpacked into {count} names")
@@ -210,6 +216,8 @@ def _define(lx: Lowering, stmt: ast.FunctionDef) -> None:
         name = getattr(value.value, "__name__", "") if isinstance(value, Static) else ""
         if name not in ("njit", "jit"):
             lx.refuse(decorator, "a decorated nested function is not supported", "define it outside")
+        if isinstance(decorator, ast.Call) and any(k.arg in OPTIONS for k in decorator.keywords):
+            lx.refuse(decorator, "a nested function with options of its own", "define it outside")
     lx.env.names[stmt.name] = closure(lx, stmt)
 
 

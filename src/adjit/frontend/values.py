@@ -115,6 +115,20 @@ class IndexSpace:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FlatValue:
+    """`array.flat`."""
+
+    array: Sym
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NdEnumerateValue:
+    """`np.ndenumerate(array)`."""
+
+    array: Sym
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Conflict:
     """A name that is bound to values of different kinds on different paths: refused when it is read."""
 
@@ -140,6 +154,8 @@ Value = (
     | EnumerateValue
     | ReversedValue
     | IndexSpace
+    | FlatValue
+    | NdEnumerateValue
     | Conflict
     | Unbound
 )

@@ -181,7 +181,7 @@ def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = 
         function,
         "numpy" if adjoint else primal.error_model,
         primal.fastmath,
-        request.boundscheck or None,
+        request.boundscheck or primal.boundscheck or None,
     )
 
 

@@ -15,12 +15,13 @@ from typing import Any
 
 from adjit.errors import MissingRuleError, UnsupportedError
 from adjit.ir.builder import Builder, const_of
-from adjit.ir.core import Atom, Block, Custom, Function, Span, Sym, const
+from adjit.ir.core import Alloc, Atom, Block, Custom, Function, Span, Stmt, Sym, View, const
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Array, Scalar, Type
-from adjit.ir.visit import renamed
+from adjit.ir.visit import Rewriter, renamed, walk
 from adjit.rules.custom import CustomCall, CustomFunction
 from adjit.transform.lowered import Primal
+from adjit.transform.nests import copy_into
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Pull:
     """The `rule` of a Custom whose body is `fwd`: what the reverse sweep needs to call `bwd`.
 
     n_values: how many of the results are the value's leaves; the rest are leaves of `res`.
+    kept: the leaves of `res` as the reverse sweep finds them: numbers, and arrays that nothing else writes.
     """
 
     function: CustomFunction
@@ -36,6 +38,7 @@ class Pull:
     res: Spec
     n_values: int
     written: tuple[int, ...]  # which flat args are arrays that the primal writes
+    kept: tuple[Atom, ...]
 
 
 def typed_specs(call: CustomCall, args: tuple[Atom, ...]) -> tuple[Spec, ...]:
@@ -76,13 +79,16 @@ def inlined(function: Function, args: tuple[Atom, ...]) -> tuple[Block, tuple[At
     return body, tuple(env.get(a, a) if isinstance(a, Sym) else a for a in function.results)
 
 
-def with_forward(stmt: Custom, written: tuple[int, ...]) -> Custom:
-    """The statement with `fwd` for a body and `res` among its results."""
+def with_forward(stmt: Custom, written: tuple[int, ...], nested: bool) -> tuple[Stmt, ...]:
+    """The statement with `fwd` for a body and `res` among its results, and copies of the arrays that `res` holds.
+
+    An array that `fwd` made, and nobody else has, is kept as it is, unless the call is `nested` in a loop or branch.
+    """
     call = stmt.rule
     assert isinstance(call, CustomCall)
     function = call.function
     if function.fwd is None:
-        return _with_transpose(stmt, call, written)
+        return (_with_transpose(stmt, call, written),)
     specs = typed_specs(call, stmt.args)
     primal = rule_primal(function.fwd, specs, stmt.span)
     out = primal.out
@@ -96,8 +102,51 @@ def with_forward(stmt: Custom, written: tuple[int, ...]) -> Custom:
     n = sum(1 for _ in leaves(out.items[0]))
     _same_values(stmt, values[:n], primal.function.name)
     res = tuple(Sym("res", a.type) for a in values[n:])
-    rule = Pull(function, specs, out.items[0], out.items[1], n, written)
-    return Custom(stmt.args, body, values, (*stmt.results, *res), rule, stmt.span)
+    own = frozenset[Sym]() if nested else _own_arrays(body, values, n)
+    b = Builder(stmt.span)
+    kept = tuple(_kept(b, r, v in own) for r, v in zip(res, values[n:], strict=True))
+    held = retyped(out.items[1], iter([a.type for a in kept]))
+    rule = Pull(function, specs, out.items[0], held, n, written, kept)
+    return (Custom(stmt.args, body, values, (*stmt.results, *res), rule, stmt.span), *b.block())
+
+
+class _Dissolve(Rewriter):
+    """Puts `fwd`'s body in place of a call whose rule the reverse sweep has used."""
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        if not isinstance(stmt, Custom) or not isinstance(stmt.rule, Pull):
+            return (self.rebuild(stmt),)
+        body = self.block(stmt.body)
+        self.env.update(zip(stmt.results, self.atoms(stmt.values), strict=True))
+        return body
+
+
+def dissolved(function: Function) -> Function:
+    """The augmented forward function with `fwd` as ordinary code, so that it can be differentiated again."""
+    rewriter = _Dissolve()
+    body = rewriter.block(function.body)
+    return replace(function, body=body, results=rewriter.atoms(function.results))
+
+
+def _own_arrays(body: Block, values: tuple[Atom, ...], n: int) -> frozenset[Sym]:
+    """Arrays allocated in the body that are in `res` (`values[n:]`) once, and not in the value."""
+    made = {s.target for s in body if isinstance(s, Alloc)}
+    seen = list(values)
+    value_types = {a.type for a in values[:n] if isinstance(a.type, Array)}
+    views = {s.array for s in walk(body) if isinstance(s, View)}
+    if value_types:  # the value may be a view of any of them
+        return frozenset()
+    return frozenset(a for a in made if a not in views and seen.count(a) == 1)
+
+
+def _kept(b: Builder, leaf: Sym, own: bool) -> Sym:
+    """What the reverse sweep reads for a leaf of `res`: arrays are copied, so that they stay what they are."""
+    if own or not isinstance(leaf.type, Array):
+        return leaf
+    shape = tuple(b.dim(leaf, k) for k in range(leaf.type.ndim))
+    copy = b.alloc(leaf.name, replace(leaf.type, layout="C", readonly=False), shape)
+    copy_into(b, copy, leaf)
+    return copy
 
 
 def _with_transpose(stmt: Custom, call: CustomCall, written: tuple[int, ...]) -> Custom:
@@ -118,7 +167,7 @@ def _with_transpose(stmt: Custom, call: CustomCall, written: tuple[int, ...]) ->
     res = tuple(Sym("res", a.type) for a in stmt.args)
     assert call.out is not None
     value = retyped(call.out, iter([r.type for r in stmt.results]))
-    rule = Pull(call.function, specs, value, TupleSpec(specs), len(stmt.results), written)
+    rule = Pull(call.function, specs, value, TupleSpec(specs), len(stmt.results), written, res)
     return replace(stmt, values=(*stmt.values, *stmt.args), results=(*stmt.results, *res), rule=rule)
 
 

@@ -12,7 +12,9 @@ from adjit.analysis.types import infer
 from adjit.frontend import Lowered, lower
 from adjit.ir.core import Function, Sym
 from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
+from adjit.ir.visit import everywhere
 from adjit.rules.custom import CustomFunction
+from adjit.transform.guard import guard
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,15 @@ class Primal:
     out: Spec
     error_model: str = "python"
     fastmath: Any = False
+    boundscheck: bool = False
 
 
 def lowered(f: Any, specs: tuple[Spec, ...]) -> Primal:
     """Lower and type a plain function or a dispatcher for arguments of this structure."""
     low = lower(f, specs)
-    function = infer(low.function, _weak(f, low, specs))
+    guarded = set(low.guarded)
+    function = infer(low.function, _weak(f, low, specs), guarded)
+    function = everywhere(function, lambda g: guard(g, frozenset(guarded)))
     options = low.options
     return Primal(
         function,
@@ -37,6 +42,7 @@ def lowered(f: Any, specs: tuple[Spec, ...]) -> Primal:
         typed_out(low.out, function),
         str(options.get("error_model", "python")),
         options.get("fastmath", False),
+        options.get("boundscheck") is True,
     )
 
 

@@ -29,7 +29,7 @@ from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
 from adjit.transform.common import common
-from adjit.transform.custom import with_forward
+from adjit.transform.custom import dissolved, with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.hoist import hoist
 from adjit.transform.nests import copied_list, copy_into
@@ -43,6 +43,7 @@ from adjit.transform.reverse.references import references
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.stride import stride
+from adjit.transform.windows import windows
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ class Reversed:
 def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
     refuse_unsupported(function)
-    ready = everywhere(function, lambda f: hoist(clean(forward_views(filled(f)), keep_raising=True)))
-    plan = _planned(_with_rules(ready, wish), wish)
+    ready = everywhere(function, _ready)
+    plan = _planned(everywhere(_with_rules(ready, wish), hoist), wish)
     planner, built = plan.entry
     function = planner.function
     augment, forward, final = plan.augmented(planner, built)
@@ -87,7 +88,8 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     passed = tuple(final.get(s, s) for s in ((*kept, *saved) if wish.split else saved))
     if wish.split:
         forward, passed = _own_copies(planner, forward, passed)
-    forward = clean(stride(replace(forward, results=(*function.results, *passed))), keep_raising=True)
+    forward = dissolved(replace(forward, results=(*function.results, *passed)))
+    forward = clean(stride(forward), keep_raising=True)
     callees = plan.forms()
     layout = built[3]
     records = tuple((t.dtype.name, t.width) for t in (*layout.tapes, *layout.foreign))
@@ -102,6 +104,12 @@ def reverse(function: Function, wish: Wish) -> Reversed:
         records,
         augment.limit,
     )
+
+
+def _ready(f: Function) -> Function:
+    """One function in the form that planning wants."""
+    f = clean(forward_views(filled(f)), keep_raising=True)
+    return clean(windows(f), keep_raising=True)
 
 
 @dataclass
@@ -125,7 +133,7 @@ class _Plan:
         for callee, planner, built in self.callees:
             _, forward, _ = self.augmented(planner, built)
             found += [
-                clean(stride(forward), keep_raising=True),
+                clean(stride(dissolved(forward)), keep_raising=True),
                 _own_symbols(_reverse_form(callee, planner, built)),
             ]
         return found
@@ -172,19 +180,23 @@ def _outputs(function: Function, wish: Wish) -> list[Atom]:
 class _Rules(Rewriter):
     """Puts `fwd` in place of each active call with a custom rule."""
 
-    def __init__(self, activity: Activity, alias: Alias):
+    def __init__(self, activity: Activity, alias: Alias, called: bool):
         super().__init__()
         self._activity, self._alias = activity, alias
+        self._depth = int(called)  # enclosing loops, branches and calls
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Custom):
-            return (self.rebuild(stmt),)
+            self._depth += 1
+            rebuilt = self.rebuild(stmt)
+            self._depth -= 1
+            return (rebuilt,)
         written = [s.array for s in walk(stmt.body) if isinstance(s, Store)]
         if not any(map(self._activity.active, (*stmt.results, *written))):
             return (stmt,)
         roots = frozenset[Sym]().union(*(self._alias.roots(a) for a in written))
         places = tuple(k for k, a in enumerate(stmt.args) if not self._alias.roots(a).isdisjoint(roots))
-        return (with_forward(stmt, places),)
+        return with_forward(stmt, places, self._depth > 0)
 
 
 def _with_rules(function: Function, wish: Wish) -> Function:
@@ -192,7 +204,9 @@ def _with_rules(function: Function, wish: Wish) -> Function:
         return function
     alias = Alias(function)
     activity = Activity(function, alias, wish.inputs, _outputs(function, wish), carries)
-    return everywhere(function, lambda f: replace(f, body=_Rules(activity, alias).block(f.body)))
+    return everywhere(
+        function, lambda f: replace(f, body=_Rules(activity, alias, f is not function).block(f.body))
+    )
 
 
 def _tidied(backward: Function) -> Function:

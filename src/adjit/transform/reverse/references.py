@@ -207,7 +207,7 @@ class References(Rewriter):
                 stmt = self.regions.definition.get(p)
                 raise UnsupportedError(
                     f"the array `{p.name}` becomes a view of itself again and again",
-                    "keep the bounds in integers and index the whole array",
+                    "index the whole array instead of transposing, or of slicing by a step that is computed",
                     None if stmt is None else stmt.span,
                 )
             self._open.add(p)

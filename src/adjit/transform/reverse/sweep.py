@@ -206,7 +206,7 @@ class Sweep(Shadows):
                 cts.append(self.shadow(r))
             elif r.type.differentiable:
                 cts.append(self._or_zero(self.take(r), r))
-        res = tuple(self.need(r) for r in stmt.results[pull.n_values :])
+        res = tuple(self.need(r) for r in pull.kept)
         written = [stmt.args[k] for k in pull.written]
         shadows = tuple(self.shadow(a) for a in written if isinstance(a, Sym) and a.type.differentiable)
         body, found = pull_call(stmt, res, tuple(cts), shadows)

@@ -1,0 +1,29 @@
+"""Arguments of the library functions that the frontend itself understands."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from adjit.frontend.context import Lowering
+from adjit.frontend.values import Value
+
+Handler = Callable[[Lowering, list[Value], dict[str, Value], ast.AST], Value]
+
+
+def bound(lx: Lowering, name: str, names: tuple[str, ...], required: int) -> Callable[..., dict[str, Value]]:
+    """Binds arguments to a library function's parameters."""
+
+    def bind(args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> dict[str, Value]:
+        given = dict(zip(names, args, strict=False))
+        unknown = [k for k in kwargs if k not in names or k in given]
+        if len(args) > len(names) or unknown:
+            what = f"argument '{unknown[0]}'" if unknown else "this many arguments"
+            lx.refuse(node, f"'{name}' with {what} is not supported")
+        given.update(kwargs)
+        missing = [n for n in names[:required] if n not in given]
+        if missing:
+            lx.refuse(node, f"'{name}' is called without '{missing[0]}'")
+        return given
+
+    return bind
