@@ -6,6 +6,9 @@ fault of adjit, never of the user.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from adjit.ir.core import (
     Alloc,
     Atom,
@@ -35,23 +38,33 @@ class _Verifier:
     def __init__(self, typed: bool):
         self.typed = typed
         self.seen: set[Sym] = set()
+        self.scope: set[Sym] = set()
+        self._opened: list[list[Sym]] = [[]]
 
-    def define(self, s: Sym, scope: set[Sym]) -> None:
+    def define(self, s: Sym) -> None:
         assert s not in self.seen, f"{s} is defined twice"
         assert not self.typed or s.type.known, f"{s} has no type: {s.type}"
         self.seen.add(s)
-        scope.add(s)
+        self.scope.add(s)
+        self._opened[-1].append(s)
 
-    def read(self, a: Atom, scope: set[Sym]) -> None:
-        assert not isinstance(a, Sym) or a in scope, f"{a} is read but not in scope"
+    @contextmanager
+    def inside(self) -> Generator[None]:
+        """A block of its own: what it defines is out of scope after it."""
+        self._opened.append([])
+        yield
+        self.scope.difference_update(self._opened.pop())
 
-    def reads(self, atoms: tuple[Atom, ...], scope: set[Sym]) -> None:
+    def read(self, a: Atom) -> None:
+        assert not isinstance(a, Sym) or a in self.scope, f"{a} is read but not in scope"
+
+    def reads(self, atoms: tuple[Atom, ...]) -> None:
         for a in atoms:
-            self.read(a, scope)
+            self.read(a)
 
-    def block(self, block: Block, scope: set[Sym]) -> None:
+    def block(self, block: Block) -> None:
         for stmt in block:
-            self.stmt(stmt, scope)
+            self.stmt(stmt)
 
     def same(self, pairs: list[tuple[Atom, Sym]]) -> None:
         for a, s in pairs:
@@ -62,45 +75,46 @@ class _Verifier:
             if self.typed and isinstance(a.type, Scalar):
                 assert a.type == s.type, f"{a} flows into {s}: {a.type} into {s.type}"
 
-    def stmt(self, stmt: Stmt, scope: set[Sym]) -> None:
-        self.reads(operands(stmt), scope)
+    def stmt(self, stmt: Stmt) -> None:
+        self.reads(operands(stmt))
         self._shape(stmt)
         match stmt:
             case Loop():
-                inner = set(scope)
-                for s in inner_targets(stmt):
-                    self.define(s, inner)
-                self.block(stmt.body, inner)
-                self.reads(stmt.nexts, inner)
-                if stmt.stop is not None:
-                    self.read(stmt.stop, inner)
+                with self.inside():
+                    self._body(stmt)
+                    self.reads(stmt.nexts)
+                    if stmt.stop is not None:
+                        self.read(stmt.stop)
                 assert len(stmt.params) == len(stmt.inits) == len(stmt.nexts) == len(stmt.results)
                 for source in (stmt.inits, stmt.nexts):
                     self.same(list(zip(source, stmt.params, strict=True)))
                 self.same(list(zip(stmt.params, stmt.results, strict=True)))
             case If():
                 for body, values in ((stmt.then, stmt.then_values), (stmt.els, stmt.else_values)):
-                    inner = set(scope)
-                    self.block(body, inner)
-                    self.reads(values, inner)
+                    with self.inside():
+                        self.block(body)
+                        self.reads(values)
                     assert len(values) == len(stmt.results), "branch yields the wrong number of values"
                     self.same(list(zip(values, stmt.results, strict=True)))
             case Custom():
-                inner = set(scope)
-                self.block(stmt.body, inner)
-                self.reads(stmt.values, inner)
+                with self.inside():
+                    self.block(stmt.body)
+                    self.reads(stmt.values)
                 assert len(stmt.values) == len(stmt.results)
             case Derive():
-                inner = set(scope)
-                for s in inner_targets(stmt):
-                    self.define(s, inner)
-                self.block(stmt.body, inner)
-                self.reads(stmt.values, inner)
+                with self.inside():
+                    self._body(stmt)
+                    self.reads(stmt.values)
                 assert len(stmt.params) == len(stmt.args) == len(stmt.active)
             case _:
                 pass
         for s in targets(stmt):
-            self.define(s, scope)
+            self.define(s)
+
+    def _body(self, stmt: Loop | Derive) -> None:
+        for s in inner_targets(stmt):
+            self.define(s)
+        self.block(stmt.body)
 
     def _shape(self, stmt: Stmt) -> None:
         match stmt:
@@ -138,9 +152,8 @@ class _Verifier:
 def verify(function: Function, typed: bool = True) -> Function:
     """Check the function and give it back."""
     v = _Verifier(typed)
-    scope: set[Sym] = set()
     for p in function.params:
-        v.define(p, scope)
-    v.block(function.body, scope)
-    v.reads(function.results, scope)
+        v.define(p)
+    v.block(function.body)
+    v.reads(function.results)
     return function
