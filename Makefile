@@ -47,8 +47,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/core.py $(if $(QUICK),--quick) $(if $(ENZYME),--enzyme $(ENZYME))
 
 fuzz: $(READY)
-	$(BIN)/python -m adjit.testing.fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz
-	$(BIN)/python -m adjit.testing.fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --compiled
+	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS)
+	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS) --boundscheck
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -31,7 +31,7 @@ from adjit.ir.core import (
     View,
 )
 from adjit.ir.types import BOOL, Array, RefList, Scalar
-from adjit.ir.visit import inner_targets, operands, targets
+from adjit.ir.visit import blocks, inner_targets, operands, targets
 
 
 class _Verifier:
@@ -42,8 +42,10 @@ class _Verifier:
         self._opened: list[list[Sym]] = [[]]
 
     def define(self, s: Sym) -> None:
-        assert s not in self.seen, f"{s} is defined twice"
-        assert not self.typed or s.type.known, f"{s} has no type: {s.type}"
+        if s in self.seen:
+            raise AssertionError(f"{s} is defined twice")
+        if self.typed and not s.type.known:
+            raise AssertionError(f"{s} has no type: {s.type}")
         self.seen.add(s)
         self.scope.add(s)
         self._opened[-1].append(s)
@@ -56,7 +58,8 @@ class _Verifier:
         self.scope.difference_update(self._opened.pop())
 
     def read(self, a: Atom) -> None:
-        assert not isinstance(a, Sym) or a in self.scope, f"{a} is read but not in scope"
+        if isinstance(a, Sym) and a not in self.scope:
+            raise AssertionError(f"{a} is read but not in scope")
 
     def reads(self, atoms: tuple[Atom, ...]) -> None:
         for a in atoms:
@@ -78,6 +81,12 @@ class _Verifier:
     def stmt(self, stmt: Stmt) -> None:
         self.reads(operands(stmt))
         self._shape(stmt)
+        if blocks(stmt):
+            self._inside(stmt)
+        for s in targets(stmt):
+            self.define(s)
+
+    def _inside(self, stmt: Stmt) -> None:
         match stmt:
             case Loop():
                 with self.inside():
@@ -108,8 +117,6 @@ class _Verifier:
                 assert len(stmt.params) == len(stmt.args) == len(stmt.active)
             case _:
                 pass
-        for s in targets(stmt):
-            self.define(s)
 
     def _body(self, stmt: Loop | Derive) -> None:
         for s in inner_targets(stmt):
@@ -118,6 +125,8 @@ class _Verifier:
 
     def _shape(self, stmt: Stmt) -> None:
         match stmt:
+            case Let():
+                assert isinstance(stmt.target.type, Scalar)
             case Load() | Store():
                 assert isinstance(stmt.array.type, Array), f"{stmt.array} is not an array"
                 assert len(stmt.index) == stmt.array.type.ndim, f"{stmt.array}: wrong number of indices"
@@ -143,8 +152,6 @@ class _Verifier:
                 assert isinstance(stmt.references.type, RefList)
             case If():
                 assert not self.typed or stmt.cond.type == BOOL, f"condition {stmt.cond} is not a bool"
-            case Let():
-                assert isinstance(stmt.target.type, Scalar)
             case _:
                 pass
 

@@ -86,9 +86,15 @@ def check_legal(function: Function, who: str, typed: bool = True) -> None:
         raise PassFault(f"{who}: {error}\n{to_text(function)}") from error
 
 
-def check_round_trip(function: Function, who: str, complete: bool = True) -> None:
-    """Raise PassFault unless the function's text reads back as the same text."""
+def check_round_trip(
+    function: Function, who: str, seen: set[str] | None = None, complete: bool = True
+) -> None:
+    """Raise PassFault unless the function's text reads back as the same text; texts in `seen` are known to."""
     text, opaque = text_and_opaque(function, complete)
+    if seen is not None:
+        if text in seen:
+            return
+        seen.add(text)
     try:
         again = to_text(parse(text, opaque), complete)
     except Exception as error:
@@ -105,6 +111,7 @@ def watched(round_trip: bool = True) -> Generator[list[str]]:
     """
     ran: list[str] = []
     checked: set[int] = set()
+    texts: set[str] = set()
     kept: list[Function] = []  # as long as they live, their ids are their own
 
     def look(f: Callable[..., Any], result: Any) -> None:
@@ -118,9 +125,9 @@ def watched(round_trip: bool = True) -> Generator[list[str]]:
             function = closed(function)
             check_legal(function, who, typed=not f.__module__.startswith("adjit.frontend"))
             if round_trip:
-                check_round_trip(function, who)
+                check_round_trip(function, who, texts)
 
-    with replaced({f: _looked_at(f, look) for f in passes()}):
+    with wrapped(passes(), lambda f: _looked_at(f, look)):
         yield ran
 
 
@@ -134,20 +141,30 @@ def _looked_at(f: Callable[..., Any], look: Callable[[Callable[..., Any], Any], 
     return watching
 
 
+Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
 @contextmanager
-def replaced(by: dict[Callable[..., Any], Callable[..., Any]]) -> Generator[None]:
-    """Within it, every module of adjit that has one of these functions by name sees the other in its place."""
-    places = [
-        (module, name, value)
-        for title, module in list(sys.modules.items())
-        if title.startswith("adjit.") and not title.startswith("adjit.testing")
-        for name, value in list(vars(module).items())
-        if inspect.isfunction(value) and value in by
-    ]
-    for module, name, value in places:
-        setattr(module, name, by[value])
+def wrapped(functions: tuple[Callable[..., Any], ...], wrap: Wrap) -> Generator[None]:
+    """Within it, every module of adjit that has one of these functions by name sees `wrap` of it in its place."""
+    places = _places(functions, sum(title.startswith("adjit.") for title in sys.modules))
+    before = [getattr(module, name) for module, name, _ in places]
+    made = {f: wrap(current) for (_, _, f), current in zip(places, before, strict=True)}
+    for module, name, f in places:
+        setattr(module, name, made[f])
     try:
         yield
     finally:
-        for module, name, value in places:
-            setattr(module, name, value)
+        for (module, name, _), current in zip(places, before, strict=True):
+            setattr(module, name, current)
+
+
+@functools.cache
+def _places(
+    functions: tuple[Callable[..., Any], ...], modules: int
+) -> list[tuple[Any, str, Callable[..., Any]]]:
+    """Every module and name under which one of the functions is known, as long as no more modules are imported."""
+    titles = [t for t in sys.modules if t.startswith("adjit.") and not t.startswith("adjit.testing")]
+    found = [(sys.modules[t], name, f) for t in titles for name, f in vars(sys.modules[t]).items()]
+    known = [(module, name, inspect.unwrap(f)) for module, name, f in found if inspect.isfunction(f)]
+    return [(module, name, f) for module, name, f in known if f in functions]
