@@ -72,7 +72,7 @@ def test_errors_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     import adjit as aj
 
     errors = [
-        (aj.UnsupportedError("no"), "refused", False),
+        (fuzz.Refused("no"), "refused", False),
         (aj.ArgumentError("shares memory"), "crash ArgumentError in test_fuzz.py", True),
         (KeyError("x"), "crash KeyError in test_fuzz.py", True),
         (fuzz.Rejected("too close"), "rejected", False),

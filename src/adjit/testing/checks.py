@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import inspect
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,10 @@ ROUND_TRIPS = 16
 """One program in so many has the text of every pass parsed back (of the others only the verifier sees it)."""
 
 
+class Refused(Exception):
+    """The fence refuses the program; the text is what the user would read."""
+
+
 def check(
     program: Program, compiled: bool = False, dtype: str = "float64", boundscheck: bool = False
 ) -> None:
@@ -53,31 +59,53 @@ def check(
 
     Raises:
         CheckFailure: with a report.
+        Refused: if adjit says that it cannot differentiate this.
         Rejected: if these inputs are no fair test.
     """
     if not compiled and os.environ.get("ADJIT_UNCOMPILED") != "1":
         raise RuntimeError("an uncompiled check needs ADJIT_UNCOMPILED=1 in the environment")
     probed = validate(program)
-    with tempfile.TemporaryDirectory(prefix="adjit-fuzz-") as folder:
-        # Half of the programs are dispatchers, half plain functions with plain callees.
-        decorated = program.seed % 2 == 0 or dtype != "float64"
-        function = load(program, Path(folder), decorated)
-        reference = load(program, Path(folder), decorated=compiled, reference=True)
-        values = [_in(dtype, argument.value) for argument in program.arguments]
-        subject = Subject(
-            aj.options(function, boundscheck=True) if boundscheck else function,
-            program.packed(values, _globals(function)),
-            [argument.layout for argument in program.arguments],
-            reference,
-            lambda flat: probed(program.packed(flat, probed.namespace)),
-            None if dtype != "float64" else ComplexStep(program, probed.base),
-            program.exact and ((compiled and decorated) or not _single(values)),
-            program.forward,
-        )
-        try:
-            check_subject(subject, program.seed)
-        finally:
-            forget()
+    folder = _folder(program.seed)
+    # Half of the programs are dispatchers, half plain functions with plain callees.
+    decorated = program.seed % 2 == 0 or dtype != "float64"
+    function = load(program, folder, decorated)
+    reference = load(program, folder, decorated=compiled, reference=True)
+    values = [_in(dtype, argument.value) for argument in program.arguments]
+    subject = Subject(
+        aj.options(function, boundscheck=True) if boundscheck else function,
+        program.packed(values, _globals(function)),
+        [argument.layout for argument in program.arguments],
+        reference,
+        lambda flat: probed(program.packed(flat, probed.namespace)),
+        None if dtype != "float64" else ComplexStep(program, probed.base),
+        program.exact and ((compiled and decorated) or not _single(values)),
+        program.forward,
+    )
+    try:
+        check_subject(subject, program.seed)
+    except REFUSALS as error:
+        raise Refused(str(error)) from error
+    finally:
+        forget()
+
+
+@cache
+def _home() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="adjit-fuzz-")
+
+
+def _folder(seed: int) -> Path:
+    """Where the modules of a program are written.
+
+    Not a new folder each time: what is read of a function is kept by its code, which a program has in common with its
+    shrunk forms, so that errors may name the file of an earlier check.
+    """
+    home = Path(_home().name)
+    for other in home.iterdir():
+        if other.name != str(seed):
+            shutil.rmtree(other)
+    (home / str(seed)).mkdir(exist_ok=True)
+    return home / str(seed)
 
 
 def check_function(

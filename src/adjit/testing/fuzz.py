@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.testing.checks import REFUSALS, CheckFailure, check
+from adjit.testing.checks import CheckFailure, Refused, check
 from adjit.testing.programs import Program, Rejected, generate
 from adjit.testing.shrink import shrink
 
@@ -87,7 +87,7 @@ def verdict(program: Program, settings: Settings) -> Outcome:
         return Outcome(program.seed, "rejected", str(rejected))
     except CheckFailure as failure:
         return Outcome(program.seed, failure.kind, str(failure))
-    except REFUSALS as error:
+    except Refused as error:
         return Outcome(program.seed, "refused", str(error))
     except Exception as error:  # any other exception is a fault of adjit's, and is what we are looking for
         place = traceback.extract_tb(error.__traceback__)[-1]
