@@ -53,7 +53,7 @@ def _attempt(seed: int, attempt: int, recursion: bool) -> Program:
         callee, given = recursive(dice.number(0, len(RECURSIVE) - 1), dice.number(0, 2), "r0")
         callees, functions = [*callees, callee], [*functions, given]
         weights["call"] = 6.0
-    for number in range(dice.pick([0, 0, 1, 2])):
+    for number in range(dice.pick([0, 1, 1, 2])):
         callee, function = _callee(dice, weights, f"h{number}", callees, large)
         callees.append(callee)
         functions.append(function)
