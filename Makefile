@@ -16,7 +16,7 @@ help:
 	@echo "make test   lint, format, types, tests, code blocks of the documentation"
 	@echo "make test-all  every combination of the wide grids as well (long)"
 	@echo "make bench  the speed table (QUICK=1: small sizes; ENZYME=DIR: beside real Enzyme)"
-	@echo "make fuzz   random programs against every check (MINUTES=1: twice, SEED=0)"
+	@echo "make fuzz   random programs against every check (MINUTES=1: three times, SEED=0)"
 
 setup: $(READY)
 
@@ -47,8 +47,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/core.py $(if $(QUICK),--quick) $(if $(ENZYME),--enzyme $(ENZYME))
 
 fuzz: $(READY)
-	$(BIN)/python -m adjit.testing.fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz
-	$(BIN)/python -m adjit.testing.fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --compiled
+	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS)
+	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS) --compiled
+	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS) --boundscheck
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -41,7 +41,7 @@ X, M = np.ones(4), np.ones((4, 4))
 
 
 def as_references(function: Function) -> Function:
-    rewritten, head = references(function, (), growing(function))
+    head, rewritten = references(function, (), growing(function))
     return replace(rewritten, body=(*head, *rewritten.body))
 
 

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from adjit.cli.demo import demo
+from adjit.cli.fuzz import fuzz
 from adjit.errors import AdjitError
 
 app = typer.Typer(
@@ -19,6 +20,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command()(demo)
+app.command()(fuzz)
 
 
 def _show_version(wanted: bool) -> None:

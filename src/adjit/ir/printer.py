@@ -1,8 +1,21 @@
-"""The IR's textual form: one statement a line, indentation for blocks."""
+"""The IR's textual form: one statement a line, indentation for blocks. `parser` reads it back.
+
+    function f(x: array(float64, 1d, C), n: int64):
+      for i: int64 in range(0:int64, n, 1:int64) carry (s: float64 = 0.0:float64):
+        t: float64 = load x[i]
+        s.1: float64 = add(s, t)
+        next s.1
+      -> s.2: float64
+      return s.2
+
+The complete form also holds what a reader seldom wants: the docstring, the files, and a span at the end of each
+line (`@ file:line:column-line:column`).
+"""
 
 from __future__ import annotations
 
 from adjit.ir.core import (
+    NOWHERE,
     Alloc,
     Atom,
     Block,
@@ -21,6 +34,7 @@ from adjit.ir.core import (
     RefGet,
     RefNew,
     Slice,
+    Span,
     Stmt,
     Store,
     Sym,
@@ -30,7 +44,7 @@ from adjit.ir.core import (
 
 
 class _Names:
-    """Short stable names: `x`, `x.1`, `x.2` in order of first sight."""
+    """Short stable names: `x`, `x.1`, `x.2` in order of first sight; a hint that ends so itself gets a number too."""
 
     def __init__(self) -> None:
         self._names: dict[Sym, str] = {}
@@ -40,15 +54,20 @@ class _Names:
         if s not in self._names:
             n = self._counts.get(s.name, 0)
             self._counts[s.name] = n + 1
-            self._names[s] = s.name if n == 0 else f"{s.name}.{n}"
+            numbered = n > 0 or s.name.rpartition(".")[2].isdigit()
+            self._names[s] = f"{s.name}.{n}" if numbered else s.name
         return self._names[s]
 
 
 class _Printer:
-    def __init__(self) -> None:
+    def __init__(self, complete: bool = False) -> None:
         self.names = _Names()
         self.lines: list[str] = []
         self._functions: dict[str, str] = {}
+        self.complete = complete
+        self.files: dict[str, int] = {}
+        self.opaque: dict[str, object] = {}
+        self._opaque_names: dict[int, str] = {}
 
     def function(self, name: str) -> str:
         """A called function's name, numbered by first sight among those of one stem."""
@@ -67,7 +86,17 @@ class _Printer:
             case Const():
                 return f"{a.value!r}:{a.type}"
             case Undef():
-                return "undef"
+                return f"undef({a.type})"
+
+    def named(self, rule: object) -> str:
+        """A name for an object that has no text: its own `name`, or its class's, with a number where needed."""
+        if id(rule) not in self._opaque_names:
+            base = getattr(rule, "name", None) or type(rule).__name__.lower()
+            taken = sum(name.partition(".")[0] == base for name in self.opaque)
+            name = f"{base}.{taken}" if taken else str(base)
+            self._opaque_names[id(rule)] = name
+            self.opaque[name] = rule
+        return self._opaque_names[id(rule)]
 
     def defined(self, s: Sym) -> str:
         return f"{self.names(s)}: {s.type}"
@@ -81,12 +110,32 @@ class _Printer:
             return f"{self.atom(item.start)}:{self.atom(item.stop)}{step}"
         return self.atom(item)
 
+    def whole(self, f: Function, name: str) -> None:
+        """One function under a name."""
+        params = ", ".join(self.defined(s) for s in f.params)
+        place = self.place(f.span) if self.complete and f.span != NOWHERE else ""
+        self.lines.append(f"function {name}({params}):{place}")
+        if self.complete and f.doc:
+            self.lines.append(f"  doc {f.doc!r}")
+        for group in f.overlapping:
+            self.lines.append(f"  overlapping {', '.join(self.names(s) for s in f.params if s in group)}")
+        self.block(f.body, 1)
+        self.lines.append(f"  return {self.atoms(f.results)}".rstrip())
+
     def emit(self, depth: int, text: str) -> None:
         self.lines.append("  " * depth + text)
 
+    def place(self, span: Span) -> str:
+        """The span as the end of a line."""
+        file = self.files.setdefault(span.file, len(self.files))
+        return f"  @ {file}:{span.line}:{span.column}-{span.end_line}:{span.end_column}"
+
     def block(self, block: Block, depth: int) -> None:
         for stmt in block:
+            head = len(self.lines)
             self.stmt(stmt, depth)
+            if self.complete and stmt.span != NOWHERE:
+                self.lines[head] += self.place(stmt.span)
 
     def stmt(self, stmt: Stmt, d: int) -> None:
         match stmt:
@@ -123,20 +172,21 @@ class _Printer:
             case If():
                 self._if(stmt, d)
             case Custom():
-                self.emit(d, f"custom ({self.atoms(stmt.args)}):")
+                self.emit(d, f"custom {self.named(stmt.rule)} ({self.atoms(stmt.args)}):")
                 self.block(stmt.body, d + 1)
-                self.emit(d + 1, f"yield {self.atoms(stmt.values)}")
+                self._yield(stmt.values, d)
                 self._results(stmt.results, d)
             case Derive():
                 params = ", ".join(self.defined(p) for p in stmt.params)
-                self.emit(d, f"derive ({params}) at ({self.atoms(stmt.args)}):")
+                wrt = ", ".join(self.names(p) for p, on in zip(stmt.params, stmt.active, strict=True) if on)
+                kind = "value_and_grad" if stmt.with_value else "grad"
+                self.emit(d, f"derive {kind} ({params}) wrt ({wrt}) at ({self.atoms(stmt.args)}):")
                 self.block(stmt.body, d + 1)
-                self.emit(d + 1, f"yield {self.atoms(stmt.values)}")
+                self._yield(stmt.values, d)
                 self._results(stmt.results, d)
             case Call():
-                made = ", ".join(self.defined(r) for r in stmt.results)
-                call = f"call {self.function(stmt.callee)}({self.atoms(stmt.args)})"
-                self.emit(d, f"{made} = {call}" if made else call)
+                self.emit(d, f"call {self.function(stmt.callee)}({self.atoms(stmt.args)})")
+                self._results(stmt.results, d)
             case Raise():
                 args = ", ".join(self.names(a) if isinstance(a, Sym) else repr(a) for a in stmt.args)
                 self.emit(d, f"raise {stmt.exception}({args})")
@@ -158,27 +208,30 @@ class _Printer:
     def _if(self, stmt: If, d: int) -> None:
         self.emit(d, f"if {self.atom(stmt.cond)}:")
         self.block(stmt.then, d + 1)
-        if stmt.then_values:
-            self.emit(d + 1, f"yield {self.atoms(stmt.then_values)}")
+        self._yield(stmt.then_values, d)
         self.emit(d, "else:")
         self.block(stmt.els, d + 1)
-        if stmt.else_values:
-            self.emit(d + 1, f"yield {self.atoms(stmt.else_values)}")
+        self._yield(stmt.else_values, d)
         self._results(stmt.results, d)
+
+    def _yield(self, values: tuple[Atom, ...], d: int) -> None:
+        if values:
+            self.emit(d + 1, f"yield {self.atoms(values)}")
 
     def _results(self, results: tuple[Sym, ...], d: int) -> None:
         if results:
             self.emit(d, "-> " + ", ".join(self.defined(r) for r in results))
 
 
-def to_text(function: Function) -> str:
-    """The function as text, and below it the functions that it calls."""
-    p = _Printer()
+def to_text(function: Function, complete: bool = False) -> str:
+    """The function, and below it those that it calls, as text; `complete` with docstrings and spans."""
+    return text_and_opaque(function, complete)[0]
+
+
+def text_and_opaque(function: Function, complete: bool = False) -> tuple[str, dict[str, object]]:
+    """The text, and the objects that it only names (derivative rules of the user's), as the parser wants them."""
+    p = _Printer(complete)
     for k, f in enumerate((function, *function.functions)):
-        name = p.function(f.name) if k > 0 else f.name
-        p.emit(0, f"function {name}({', '.join(p.defined(s) for s in f.params)}):")
-        for group in f.overlapping:
-            p.emit(1, f"overlapping {', '.join(p.names(s) for s in f.params if s in group)}")
-        p.block(f.body, 1)
-        p.emit(1, f"return {p.atoms(f.results)}")
-    return "\n".join(p.lines) + "\n"
+        p.whole(f, f.name if k == 0 else p.function(f.name))
+    files = [f"file {number} {name!r}" for name, number in p.files.items()]
+    return "\n".join([*files, *p.lines]) + "\n", p.opaque

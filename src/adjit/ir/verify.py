@@ -6,6 +6,9 @@ fault of adjit, never of the user.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from adjit.ir.core import (
     Alloc,
     Atom,
@@ -29,7 +32,7 @@ from adjit.ir.core import (
     View,
 )
 from adjit.ir.types import BOOL, Array, RefList, Scalar
-from adjit.ir.visit import inner_targets, operands, targets
+from adjit.ir.visit import blocks, inner_targets, operands, targets
 
 
 class _Verifier:
@@ -37,23 +40,36 @@ class _Verifier:
         self.typed = typed
         self.functions = functions
         self.seen: set[Sym] = set()
+        self.scope: set[Sym] = set()
+        self._opened: list[list[Sym]] = [[]]
 
-    def define(self, s: Sym, scope: set[Sym]) -> None:
-        assert s not in self.seen, f"{s} is defined twice"
-        assert not self.typed or s.type.known, f"{s} has no type: {s.type}"
+    def define(self, s: Sym) -> None:
+        if s in self.seen:
+            raise AssertionError(f"{s} is defined twice")
+        if self.typed and not s.type.known:
+            raise AssertionError(f"{s} has no type: {s.type}")
         self.seen.add(s)
-        scope.add(s)
+        self.scope.add(s)
+        self._opened[-1].append(s)
 
-    def read(self, a: Atom, scope: set[Sym]) -> None:
-        assert not isinstance(a, Sym) or a in scope, f"{a} is read but not in scope"
+    @contextmanager
+    def inside(self) -> Generator[None]:
+        """A block of its own: what it defines is out of scope after it."""
+        self._opened.append([])
+        yield
+        self.scope.difference_update(self._opened.pop())
 
-    def reads(self, atoms: tuple[Atom, ...], scope: set[Sym]) -> None:
+    def read(self, a: Atom) -> None:
+        if isinstance(a, Sym) and a not in self.scope:
+            raise AssertionError(f"{a} is read but not in scope")
+
+    def reads(self, atoms: tuple[Atom, ...]) -> None:
         for a in atoms:
-            self.read(a, scope)
+            self.read(a)
 
-    def block(self, block: Block, scope: set[Sym]) -> None:
+    def block(self, block: Block) -> None:
         for stmt in block:
-            self.stmt(stmt, scope)
+            self.stmt(stmt)
 
     def same(self, pairs: list[tuple[Atom, Sym]]) -> None:
         for a, s in pairs:
@@ -64,42 +80,44 @@ class _Verifier:
             if self.typed and isinstance(a.type, Scalar):
                 assert a.type == s.type, f"{a} flows into {s}: {a.type} into {s.type}"
 
-    def stmt(self, stmt: Stmt, scope: set[Sym]) -> None:
-        self.reads(operands(stmt), scope)
+    def stmt(self, stmt: Stmt) -> None:
+        self.reads(operands(stmt))
         self._shape(stmt)
+        if blocks(stmt):
+            self._inside(stmt)
+        for s in targets(stmt):
+            self.define(s)
+
+    def _inside(self, stmt: Stmt) -> None:
         match stmt:
             case Loop():
-                inner = set(scope)
-                for s in inner_targets(stmt):
-                    self.define(s, inner)
-                self.block(stmt.body, inner)
-                self.reads(stmt.nexts, inner)
-                if stmt.stop is not None:
-                    self.read(stmt.stop, inner)
+                with self.inside():
+                    self._body(stmt)
+                    self.reads(stmt.nexts)
+                    if stmt.stop is not None:
+                        self.read(stmt.stop)
                 assert len(stmt.params) == len(stmt.inits) == len(stmt.nexts) == len(stmt.results)
                 for source in (stmt.inits, stmt.nexts):
                     self.same(list(zip(source, stmt.params, strict=True)))
                 self.same(list(zip(stmt.params, stmt.results, strict=True)))
             case If():
                 for body, values in ((stmt.then, stmt.then_values), (stmt.els, stmt.else_values)):
-                    inner = set(scope)
-                    self.block(body, inner)
-                    self.reads(values, inner)
+                    with self.inside():
+                        self.block(body)
+                        self.reads(values)
                     assert len(values) == len(stmt.results), "branch yields the wrong number of values"
                     self.same(list(zip(values, stmt.results, strict=True)))
             case Custom():
-                inner = set(scope)
-                self.block(stmt.body, inner)
-                self.reads(stmt.values, inner)
+                with self.inside():
+                    self.block(stmt.body)
+                    self.reads(stmt.values)
                 assert len(stmt.values) == len(stmt.results)
             case Derive():
-                inner = set(scope)
-                for s in inner_targets(stmt):
-                    self.define(s, inner)
-                self.block(stmt.body, inner)
-                self.reads(stmt.values, inner)
+                with self.inside():
+                    self._body(stmt)
+                    self.reads(stmt.values)
                 assert len(stmt.params) == len(stmt.args) == len(stmt.active)
-            case Call():
+            case Call() if self.functions:
                 assert stmt.callee in self.functions, f"no function {stmt.callee} in the program"
                 callee = self.functions[stmt.callee]
                 assert len(stmt.args) == len(callee.params), f"{stmt.callee}: wrong number of arguments"
@@ -108,11 +126,16 @@ class _Verifier:
                 self.same(list(zip(callee.results, stmt.results, strict=True)))
             case _:
                 pass
-        for s in targets(stmt):
-            self.define(s, scope)
+
+    def _body(self, stmt: Loop | Derive) -> None:
+        for s in inner_targets(stmt):
+            self.define(s)
+        self.block(stmt.body)
 
     def _shape(self, stmt: Stmt) -> None:
         match stmt:
+            case Let():
+                assert isinstance(stmt.target.type, Scalar)
             case Load() | Store():
                 assert isinstance(stmt.array.type, Array), f"{stmt.array} is not an array"
                 assert len(stmt.index) == stmt.array.type.ndim, f"{stmt.array}: wrong number of indices"
@@ -138,21 +161,21 @@ class _Verifier:
                 assert isinstance(stmt.references.type, RefList)
             case If():
                 assert not self.typed or stmt.cond.type == BOOL, f"condition {stmt.cond} is not a bool"
-            case Let():
-                assert isinstance(stmt.target.type, Scalar)
             case _:
                 pass
 
 
 def verify(function: Function, typed: bool = True) -> Function:
-    """Check the function, and those that it calls, and give it back."""
+    """Check the function, and those that it calls, and give it back.
+
+    A function without its program (`functions` empty) is checked on its own: what it calls is not known then.
+    """
     functions = {f.name: f for f in function.functions}
     assert len(functions) == len(function.functions), "two functions of one name"
     for f in (function, *function.functions):
         v = _Verifier(typed, functions)
-        scope: set[Sym] = set()
         for p in f.params:
-            v.define(p, scope)
-        v.block(f.body, scope)
-        v.reads(f.results, scope)
+            v.define(p)
+        v.block(f.body)
+        v.reads(f.results)
     return function

@@ -32,3 +32,8 @@ class CustomCall:
     function: CustomFunction
     args: tuple[Spec, ...]
     out: Spec | None = field(default=None)
+
+    @property
+    def name(self) -> str:
+        """What the printed IR calls it."""
+        return getattr(self.function.primal, "__name__", "custom")

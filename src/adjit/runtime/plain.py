@@ -1,7 +1,9 @@
 """The names of a generated module's prelude as plain Python, to run it without Numba.
 
 Integers are Python's and never wrap; floats follow IEEE as they do in compiled code (no ZeroDivisionError from
-`fdiv`, no ValueError from `math.sqrt(-1.0)`).
+`fdiv`, no ValueError from `math.sqrt(-1.0)`). What compiled code would do without a word is made to show here: an
+index that is said not to be negative (`uint64(i)`) and is raises IndexError, and memory that nobody has written holds
+NaN, or a huge negative integer.
 """
 
 from __future__ import annotations
@@ -17,6 +19,30 @@ import numpy as np
 def _njit(function: Callable[..., Any] | str | None = None, **_: object) -> Any:
     """The decorator that compiles nothing, with or without a signature."""
     return function if callable(function) else lambda f: f
+
+
+def _index(x: Any) -> int:
+    if x < 0:
+        raise IndexError(f"an index that is said not to be negative is {x}")
+    return int(x)
+
+
+def _poison(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    array.fill(
+        np.nan if array.dtype.kind in "fc" else np.iinfo(array.dtype).min if array.dtype.kind == "i" else 1
+    )
+    return array
+
+
+def _numpy() -> types.SimpleNamespace:
+    """NumPy, with poison in uninitialised memory."""
+    space = types.SimpleNamespace(**vars(np))
+    space.empty = lambda *args, **kwargs: _poison(np.empty(*args, **kwargs))
+    space.empty_like = lambda *args, **kwargs: _poison(np.empty_like(*args, **kwargs))
+    return space
+
+
+_NUMPY = _numpy()
 
 
 def _fdiv(a: Any, b: Any) -> Any:
@@ -60,6 +86,7 @@ class _Math:
 
 def adapt(namespace: dict[str, Any]) -> None:
     """Put helpers that need no Numba in place of the module's own, after it was executed."""
+    namespace["np"] = _NUMPY
     if "fdiv" in namespace:
         namespace["fdiv"] = _fdiv
 
@@ -69,6 +96,7 @@ def plain_namespace() -> dict[str, Any]:
     scalars = {f"{kind}{bits}": int for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
     space: dict[str, Any] = {
         **scalars,
+        "uint64": _index,
         "float32": np.float32,
         "float64": np.float64,
         "complex64": np.complex64,

@@ -1,71 +1,102 @@
-"""`python -m adjit.testing.fuzz --minutes 2 --seed 0 [--compiled]`: random programs against every check.
+"""Random programs against every check: one after the other, each failure shrunk and written as a runnable file.
 
-Each failure is shrunk and written as a runnable file. Uncompiled (the default) runs the generated source as
-plain Python, about a hundred times faster to start than a compile.
+Uncompiled (the default) runs the generated source as plain Python, which starts about a hundred times faster than a
+compile.
 """
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import os
+import re
 import signal
 import sys
 import time
 import traceback
-from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from adjit.testing.checks import CheckFailure, Refused, check
 from adjit.testing.programs import Program, Rejected, generate
+from adjit.testing.shrink import shrink
 
-# Longer programs take Numba up to a minute for each operator; they are left to the uncompiled runs.
 LONGEST_COMPILED = 900
+"""Longer programs take Numba up to a minute for each operator; they are left to the uncompiled runs."""
+
+SHRUNK = 3
+"""So many failures of a kind are shrunk and saved in each process; one refusal of a kind."""
 
 
-@dataclass
-class Tally:
-    """What a fuzzing run has seen."""
+@dataclass(frozen=True)
+class Settings:
+    """What a run checks. `step` is the distance of its seeds (several processes share them out)."""
 
-    passed: int = 0
-    rejected: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    failed: Counter[str] = field(default_factory=Counter)
-    files: list[Path] = field(default_factory=list)
+    seed: int = 0
+    step: int = 1
+    count: int | None = None
+    seconds: float = 60.0
+    compiled: bool = False
+    boundscheck: bool = False
+    dtype: str = "float64"
+    recursion: bool = False
+    folder: Path = Path("fuzz-failures")
+    shrink_seconds: float = 20.0
+    limit: int = 120
 
-    def line(self, started: float) -> str:
-        """One line of progress."""
-        rate = (self.passed + sum(self.failed.values()) + sum(self.refused.values())) / max(
-            time.monotonic() - started, 1e-9
-        )
-        failed = ", ".join(f"{kind}: {count}" for kind, count in self.failed.most_common())
-        refused = sum(self.refused.values())
-        return f"{self.passed} passed, {refused} refused, failed {{{failed}}}, {rate * 60:.0f}/min"
+    @property
+    def seeds(self) -> Iterator[int]:
+        """The seeds, in order."""
+        last = sys.maxsize if self.count is None else self.seed + self.count * self.step
+        return iter(range(self.seed, last, self.step))
 
 
-def verdict(program: Program, compiled: bool, dtype: str = "float64", seconds: int = 120) -> tuple[str, str]:
-    """("passed" | "rejected" | "refused" | kind of failure, report)."""
-    from adjit.errors import AdjitError
-    from adjit.testing.checks import CheckFailure, check
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one program: `kind` is "passed", "rejected" (no fair test), "refused" or the kind of failure.
 
+    label: what outcomes are counted by: the kind, or the first line of a refusal. file: where it was written.
+    """
+
+    seed: int
+    kind: str
+    report: str = ""
+    file: Path | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether this is a fault of adjit's."""
+        return self.kind not in ("passed", "rejected", "refused")
+
+    @property
+    def label(self) -> str:
+        """What it is counted by."""
+        return (self.report.splitlines() or [""])[0][:90] if self.kind == "refused" else self.kind
+
+
+def verdict(program: Program, settings: Settings) -> Outcome:
+    """Check one program."""
     try:
-        with _alarm(seconds):
-            check(program, compiled, dtype)
+        with _alarm(settings.limit):
+            check(program, settings.compiled, settings.dtype, settings.boundscheck)
     except Rejected as rejected:
-        return "rejected", str(rejected)
+        return Outcome(program.seed, "rejected", str(rejected))
     except CheckFailure as failure:
-        return failure.kind, str(failure)
-    except AdjitError as error:
-        return "refused", str(error)
-    except Exception as error:  # any other exception is a bug of adjit's, and is what we are looking for
+        return Outcome(program.seed, failure.kind, str(failure))
+    except Refused as error:
+        return Outcome(program.seed, "refused", str(error))
+    except Exception as error:  # any other exception is a fault of adjit's, and is what we are looking for
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        return f"crash {type(error).__name__}", f"{where}: {error}\n{traceback.format_exc(limit=-6)}"
-    return "passed", ""
+        if place.filename.startswith("<"):  # generated source: every program has its own
+            where = "generated source"
+        report = f"{where}: {error}\n{traceback.format_exc(limit=-6)}"
+        return Outcome(program.seed, f"crash {type(error).__name__} in {where}", report)
+    return Outcome(program.seed, "passed")
 
 
 @contextmanager
@@ -87,114 +118,76 @@ def _alarm(seconds: int) -> Generator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def save(
-    program: Program, kind: str, report: str, folder: Path, compiled: bool, dtype: str = "float64"
-) -> Path:
-    """Write a failing program as a file that runs its checks."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{kind.replace(' ', '_')}_{program.seed}.py"
-    decorated = program.seed % 2 == 0 or dtype != "float64"
-    values = ", ".join(_literal(argument.value, dtype) for argument in program.arguments)
+def outcomes(settings: Settings) -> Iterator[Outcome]:
+    """Check programs until the time is up or the seeds are; the first failures of each kind are shrunk and saved."""
+    if not settings.compiled:
+        os.environ["ADJIT_UNCOMPILED"] = "1"
+    started, seen = time.monotonic(), dict[str, int]()
+    for seed in settings.seeds:
+        if time.monotonic() - started > settings.seconds:
+            return
+        program = generate(seed, recursion=settings.recursion)
+        if settings.compiled and len(program.source()) > LONGEST_COMPILED:
+            yield Outcome(seed, "rejected", "too long to compile")
+            continue
+        found = verdict(program, settings)
+        if found.kind not in ("passed", "rejected"):
+            seen[found.label] = seen.get(found.label, 0) + 1
+            if seen[found.label] <= (SHRUNK if found.failed else 1):
+                found = shrunk(program, found, settings)
+        yield found
+
+
+def shrunk(program: Program, found: Outcome, settings: Settings) -> Outcome:
+    """The outcome with its smallest program written to the folder."""
+
+    def same(smaller: Program) -> bool:
+        other = verdict(smaller, settings)
+        return other.kind == found.kind and (found.failed or other.label == found.label)
+
+    smaller = shrink(program, same, settings.shrink_seconds)
+    report = verdict(smaller, settings).report or found.report
+    return Outcome(found.seed, found.kind, report, save(smaller, found.kind, report, settings))
+
+
+def save(program: Program, kind: str, report: str, settings: Settings) -> Path:
+    """Write a program as a file that runs its checks."""
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    path = settings.folder / f"{re.sub(r'[^A-Za-z0-9.]+', '_', kind)}_{program.seed}.py"
+    decorated = program.seed % 2 == 0 or settings.dtype != "float64"
+    flat = [_literal(argument.value, settings.dtype) for argument in program.arguments]
+    values = ", ".join(_literals(program, flat))
     layouts = ", ".join(repr(argument.layout) for argument in program.arguments)
     quoted = report.replace("\\", "\\\\").replace('"""', "'''")
-    environment = "" if compiled else '    os.environ["ADJIT_UNCOMPILED"] = "1"\n'
+    environment = "" if settings.compiled else '    os.environ["ADJIT_UNCOMPILED"] = "1"\n'
+    text, plain = program.source(njit=decorated), program.source(njit=settings.compiled, reference=True)
+    extra = f", PLAIN, exact={program.exact}" if "aj." in text else ""
+    stand_in = f'\nPLAIN = """\n{plain}"""\n' if extra else ""
     path.write_text(
         f'"""Seed {program.seed}, {kind}.\n\n{quoted}\n"""\n\n'
-        + ("" if compiled else "import os\n")
-        + program.source(njit=decorated)
+        + ("" if settings.compiled else "import os\n")
+        + text
+        + stand_in
         + f"\n\nARGUMENTS = ({values},)\nLAYOUTS = ({layouts},)\n"
         + f'\nif __name__ == "__main__":\n{environment}'
         + "    from adjit.testing.checks import check_function\n\n"
-        + f"    check_function({program.name}, ARGUMENTS, LAYOUTS)\n"
+        + f"    check_function({program.name}, ARGUMENTS, LAYOUTS{extra})\n"
     )
     return path
 
 
+def _literals(program: Program, flat: list[str]) -> list[str]:
+    """The arguments as text, (named) tuples put together."""
+    items, out = iter(flat), list[str]()
+    for cls, count in program.structure or (("", 1),) * len(flat):
+        parts = list(itertools.islice(items, count))
+        inside = ", ".join(parts) + ("," if cls == "tuple" else "")
+        out.append(parts[0] if not cls else f"({inside})" if cls == "tuple" else f"{cls}({inside})")
+    return out
+
+
 def _literal(value: Any, dtype: str) -> str:
     if isinstance(value, np.ndarray):
-        value = value.astype(dtype) if value.dtype.kind == "f" else value
+        value = value.astype(dtype) if value.dtype.kind == "f" and dtype != "float64" else value
         return f"np.array({value.tolist()!r}, np.{value.dtype})"
     return repr(value)
-
-
-def fuzz(
-    seeds: Iterator[int],
-    seconds: float,
-    compiled: bool,
-    folder: Path,
-    dtype: str = "float64",
-    shrink_seconds: float = 20.0,
-) -> Tally:
-    """Check programs until the time is up; the first few failures of each kind are shrunk and saved."""
-    from adjit.testing.shrink import shrink
-
-    tally, started, shown = Tally(), time.monotonic(), 0.0
-    for seed in seeds:
-        if time.monotonic() - started > seconds:
-            break
-        program = generate(seed)
-        if compiled and len(program.source()) > LONGEST_COMPILED:
-            continue
-        kind, report = verdict(program, compiled, dtype)
-        if kind == "passed":
-            tally.passed += 1
-        elif kind == "rejected":
-            tally.rejected += 1
-        else:
-            counter = tally.refused if kind == "refused" else tally.failed
-            label = report.splitlines()[0][:90] if kind == "refused" else kind
-            counter[label] += 1
-            if counter[label] <= (1 if kind == "refused" else 5):
-                smaller = shrink(
-                    program,
-                    lambda p, k=kind, w=label: _same(verdict(p, compiled, dtype), k, w),
-                    shrink_seconds,
-                )
-                tally.files.append(
-                    save(
-                        smaller, kind, verdict(smaller, compiled, dtype)[1] or report, folder, compiled, dtype
-                    )
-                )
-                print(f"\n{kind}: {tally.files[-1]}", flush=True)
-        if time.monotonic() - shown > 5:
-            shown = time.monotonic()
-            print(tally.line(started), flush=True)
-    print(tally.line(started), flush=True)
-    return tally
-
-
-def _same(outcome: tuple[str, str], kind: str, label: str) -> bool:
-    """Whether a shrunk program fails the same way (for refusals: with the same first line)."""
-    return outcome[0] == kind and (kind != "refused" or outcome[1].splitlines()[0][:90] == label)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """The command line; exit status 1 if anything failed."""
-    parser = argparse.ArgumentParser(prog="adjit fuzz", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--step", type=int, default=1, help="distance of seeds, for several processes side by side"
-    )
-    parser.add_argument("--count", type=int, default=10**9, help="stop after so many programs")
-    parser.add_argument("--compiled", action="store_true", help="compile with Numba")
-    parser.add_argument(
-        "--float32", action="store_true", help="arrays in single precision; implies --compiled"
-    )
-    parser.add_argument("--folder", type=Path, default=Path("fuzz-failures"))
-    options = parser.parse_args(argv)
-    options.compiled |= options.float32
-    if not options.compiled:
-        os.environ["ADJIT_UNCOMPILED"] = "1"
-    seeds = iter(range(options.seed, options.seed + options.step * options.count, options.step))
-    dtype = "float32" if options.float32 else "float64"
-    tally = fuzz(seeds, options.minutes * 60, options.compiled, options.folder, dtype)
-    for what, count in tally.refused.most_common():
-        print(f"refused {count} times: {what}")
-    for path in tally.files:
-        print(path)
-    return 1 if tally.failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,13 +10,16 @@ GUARD = 4
 
 
 class Placed:
-    """An array with the values, dtype and layout asked for, inside a buffer of canaries."""
+    """An array with the values, dtype and layout asked for, inside a buffer of canaries.
+
+    Layouts: "C", "F", "A" (every other element of each axis), "N" (the same backwards: negative strides).
+    """
 
     def __init__(self, values: np.ndarray, layout: str = "C", dtype: Any = None):
         values = np.asarray(values, dtype or values.dtype)
-        stride = 2 if layout == "A" else 1
+        stride = {"A": 2, "N": -2}.get(layout, 1)
         shape = values.shape[::-1] if layout == "F" else values.shape
-        shape = tuple(n * stride for n in shape)
+        shape = tuple(n * abs(stride) for n in shape)
         count = int(np.prod(shape))
         self._canary = values.dtype.type(-7.25e30 if values.dtype.kind == "f" else -123456789)
         self._buffer = np.full(count + 2 * GUARD, self._canary)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from adjit.testing.programs.nodes import Argument, Expression, Line, Program, Statement
+from adjit.testing.programs.nodes import Argument, Block, Expression, Function, Line, Program, Statement
 from adjit.testing.programs.probe import Rejected, validate
 
 Body = tuple[Statement, ...]
@@ -46,14 +46,20 @@ def _candidates(program: Program) -> Iterator[Program]:
     functions = program.functions
     for k in range(len(functions) - 1):
         yield program.with_functions(functions[:k] + functions[k + 1 :])
+    if any(cls for cls, _ in program.structure):
+        yield replace(program, structure=())
     for k, function in enumerate(functions):
+        if not isinstance(function, Function):
+            continue
         for body in _smaller_bodies(function.body):
             yield program.with_functions((*functions[:k], replace(function, body=body), *functions[k + 1 :]))
     main = functions[-1]
+    assert isinstance(main, Function)
     for k, argument in enumerate(program.arguments):
         arguments = program.arguments[:k] + program.arguments[k + 1 :]
         fewer = replace(main, params=tuple(a.name for a in arguments))
-        yield replace(program, arguments=arguments, functions=(*functions[:-1], fewer))
+        if not any(cls for cls, _ in program.structure):
+            yield replace(program, arguments=arguments, functions=(*functions[:-1], fewer), structure=())
         for value in _smaller_values(argument):
             yield replace(
                 program,
@@ -85,6 +91,8 @@ def _smaller(statement: Statement) -> Iterator[Body]:
     if isinstance(statement, Line):
         for expression in _smaller_expressions(statement.expression, keep=True):
             yield (Line(expression),)
+        return
+    if not isinstance(statement, Block):
         return
     text = statement.header.text
     if not text.startswith("def"):

@@ -53,6 +53,12 @@ class Expressions:
                 E("({0} * 3 + 1)", (name,)),
                 E("{0} // 2", (name,)),
                 E("(-{0})", (name,)),
+                E(
+                    d.pick(
+                        ["({0} & 3)", "({0} | 1)", "({0} ^ 2)", "({0} >> 1)", "(({0} & 3) << 1)", "(~{0})"]
+                    ),
+                    (name,),
+                ),
             ]
         )
 
@@ -66,7 +72,17 @@ class Expressions:
             return self.element_of_index(scope)
         if roll == 7 and scope.vectors:
             return E("len({0})", (E(d.pick(scope.vectors)),))
-        op = d.pick(["({0} + {1})", "({0} - {1})", "({0} * {1})", "max({0}, {1})"])
+        op = d.pick(
+            [
+                "({0} + {1})",
+                "({0} - {1})",
+                "({0} * {1})",
+                "max({0}, {1})",
+                "min({0}, {1})",
+                "({0} ^ {1})",
+                "({0} & {1})",
+            ]
+        )
         return E(op, (self.small(scope), self.small(scope)))
 
     def element_of_index(self, scope: Scope) -> E:
@@ -121,6 +137,9 @@ class Expressions:
         roll = d.number(0, 11)
         if roll < 4 and scope.floats:
             return E(d.pick(scope.floats))
+        if scope.lists and d.chance(0.2):
+            name = d.pick(scope.lists)
+            return E(f"{name}[{{0}} % len({name})]", (self.grouped(scope),))
         if roll < 10:
             return self.element(scope) or E("0.3")
         if roll == 10 and scope.ints:
@@ -163,6 +182,8 @@ class Expressions:
     def call_of(self, callee: Callee, scope: Scope) -> E | None:
         """A call of `callee` with what is in scope; None if something is missing."""
         parts = [self.argument(kind, scope) for kind in callee.params]
+        if callee.params[-1] == "length" and parts[0] is not None:
+            parts[-1] = E("len({0})", (parts[0],))
         if any(part is None for part in parts):
             return None
         holes = ", ".join("{%d}" % k for k in range(len(parts)))  # noqa: UP031
@@ -177,9 +198,15 @@ class Expressions:
             )
         if kind == "matrix":
             return E(d.pick(scope.matrices)) if scope.matrices else None
+        if kind in ("small", "zero", "length"):
+            return self._bound(kind, scope)
         if kind == "ints":
             return E(d.pick(scope.indices)) if scope.indices else None
         return self.number(scope, 1) if kind == "float" else E("{0} % 5", (self.grouped(scope),))
+
+    def _bound(self, kind: str, scope: Scope) -> E:
+        """The last argument is a length: of the array that was just passed, of which `call_of` takes care."""
+        return E("0") if kind == "zero" else E("{0} % 4", (self.grouped(scope),))
 
     def view(self, scope: Scope) -> E | None:
         """A non-empty one-dimensional view of something in scope."""

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjit.testing.programs.nodes import Argument, Function, Line, Program
+from adjit.testing.programs.given import RECURSIVE, RULES, recursive, rule
+from adjit.testing.programs.nodes import Argument, Function, Given, Line, Program
 from adjit.testing.programs.nodes import Expression as E
 from adjit.testing.programs.probe import Rejected, validate
 from adjit.testing.programs.scope import Callee, Dice, Scope
 from adjit.testing.programs.statements import WEIGHTS, Statements
 
 LAYOUTS = ("C", "C", "F", "A")
+LARGE = 0.15
+"""The share of programs with up to 24 statements and callees of 10; the others have up to 12, and callees of 4."""
 
 
-def generate(seed: int, attempts: int = 200) -> Program:
+def generate(seed: int, attempts: int = 200, recursion: bool = False) -> Program:
     """The random program number `seed`; the same seed gives the same program.
+
+    recursion: whether it may call functions that call themselves.
 
     Raises:
         Rejected: if no attempt gave a fair test (does not happen in practice).
     """
     for attempt in range(attempts):
-        program = _attempt(seed, attempt)
+        program = _attempt(seed, attempt, recursion)
         try:
             validate(program)
         except Rejected:
@@ -29,38 +34,66 @@ def generate(seed: int, attempts: int = 200) -> Program:
     raise Rejected(f"seed {seed}: {attempts} attempts, none fair")
 
 
-def _attempt(seed: int, attempt: int) -> Program:
-    dice = Dice((seed, attempt))
+def _attempt(seed: int, attempt: int, recursion: bool) -> Program:
+    dice = Dice((seed, attempt, 1) if recursion else (seed, attempt))
     # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely
     # has.
     dropped = [k for k in WEIGHTS if k not in ("store", "scalar", "for") and dice.chance(0.3)]
     weights = {k: w * dice.pick([0.5, 1.0, 1.0, 4.0]) for k, w in WEIGHTS.items() if k not in dropped}
     callees: list[Callee] = []
-    functions: list[Function] = []
-    for number in range(dice.pick([0, 0, 1, 2])):
-        callee, function = _callee(dice, weights, f"h{number}", callees)
+    functions: list[Function | Given] = []
+    # What goes wrong nearly always goes wrong in a small program too, and many are checked in the time of a large one.
+    large = dice.chance(LARGE)
+    if dice.chance(0.15):
+        number = dice.number(0, len(RULES) - 1)
+        callee, given = rule(number, dice.number(0, 2), "c0")
+        callees, functions = [callee], [given]
+        weights["call"] = 4.0
+    if recursion and dice.chance(0.7):
+        callee, given = recursive(dice.number(0, len(RECURSIVE) - 1), dice.number(0, 2), "r0")
+        callees, functions = [*callees, callee], [*functions, given]
+        weights["call"] = 6.0
+    for number in range(dice.pick([0, 1, 1, 2])):
+        callee, function = _callee(dice, weights, f"h{number}", callees, large)
         callees.append(callee)
         functions.append(function)
     arguments = _arguments(dice)
-    functions.append(_main(dice, weights, callees, arguments))
-    return Program(tuple(functions), arguments, seed, "uses " + ", ".join(sorted(weights)))
+    functions.append(_main(dice, weights, callees, arguments, large))
+    uses = "uses " + ", ".join(sorted(weights))
+    return Program(tuple(functions), arguments, seed, uses, structure=_structure(dice, arguments))
+
+
+def _structure(dice: Dice, arguments: tuple[Argument, ...]) -> tuple[tuple[str, int], ...]:
+    """Sometimes neighbouring arguments come in a tuple: arrays and integers, or numbers only.
+
+    (`autodiff(Reverse)` has nowhere to put the adjoint of a number beside arrays.)
+    """
+    bare = tuple(("", 1) for _ in arguments)
+    if not dice.chance(0.15):
+        return bare
+    kinds = ["float" if isinstance(a.value, float) else "other" for a in arguments]
+    first = dice.number(0, len(arguments) - 1)
+    last = first + 1
+    while last < len(arguments) and kinds[last] == kinds[first] and last - first < 3:
+        last += 1
+    return (*bare[:first], (dice.pick(["tuple", "P"]), last - first), *bare[last:])
 
 
 def _callee(
-    dice: Dice, weights: dict[str, float], name: str, callees: list[Callee]
+    dice: Dice, weights: dict[str, float], name: str, callees: list[Callee], large: bool
 ) -> tuple[Callee, Function]:
     kinds = tuple(
         dice.pick(["vector", "vector", "float", "int", "matrix", "ints"]) for _ in range(dice.number(1, 3))
     )
-    returns = dice.pick(["float", "float", "pair", "none", "view"])
+    returns = dice.pick(["float", "float", "pair", "none", "view", "both", "both"])
     scope = Scope(callees=list(callees), returns=returns)
     params = []
     for kind in kinds:
         param = f"{kind[0]}_{len(params)}"
         params.append(param)
         _names_of(scope, kind).append(param)
-    writer = Statements(dice, weights, budget=10)
-    body = writer.body(scope, 1, dice.number(1, 3))
+    writer = Statements(dice, weights, budget=10 if large else 4)
+    body = writer.body(scope, 1, dice.number(1, 3 if large else 2))
     if returns != "none":
         body += (writer.result(scope),)
     return Callee(name, kinds, returns), Function(name, tuple(params), body)
@@ -75,9 +108,12 @@ def _arguments(dice: Dice) -> tuple[Argument, ...]:
     rng = dice.rng
     size = dice.number(1, 6)
     out: list[Argument] = []
+    single = dice.chance(0.08)
     for k in range(dice.number(1, 3)):
         length = size if dice.chance(0.7) else dice.number(1, 7)
-        out.append(Argument("abc"[k], rng.uniform(-1.5, 1.5, length), dice.pick(["C", "C", "A"])))
+        dtype = "float32" if single and dice.chance(0.6) else "float64"
+        values = rng.uniform(-1.5, 1.5, length).astype(dtype)
+        out.append(Argument("abc"[k], values, dice.pick(["C", "C", "A"])))
     if dice.chance(0.4):
         shape = (dice.number(1, 4), dice.number(1, 4))
         out.append(Argument("M", rng.uniform(-1.5, 1.5, shape), dice.pick(LAYOUTS)))
@@ -94,7 +130,7 @@ def _arguments(dice: Dice) -> tuple[Argument, ...]:
 
 
 def _main(
-    dice: Dice, weights: dict[str, float], callees: list[Callee], arguments: tuple[Argument, ...]
+    dice: Dice, weights: dict[str, float], callees: list[Callee], arguments: tuple[Argument, ...], large: bool
 ) -> Function:
     scope = Scope(callees=list(callees))
     for argument in arguments:
@@ -114,7 +150,7 @@ def _main(
             (scope.floats if isinstance(value, float) else scope.ints).append(argument.name)
     scope.steady = tuple(v for v in scope.vectors if dice.chance(0.4))
     scope.fixed |= set(scope.steady)
-    writer = Statements(dice, weights, budget=dice.number(6, 24))
+    writer = Statements(dice, weights, budget=dice.number(6, 24) if large else dice.number(4, 12))
     body = writer.body(scope, 0, dice.number(2, 7))
     return Function("f", tuple(a.name for a in arguments), (*body, _total(dice, writer, scope)))
 

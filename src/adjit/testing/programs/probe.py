@@ -72,16 +72,19 @@ class Probed:
     """The probed program, callable on plain arguments; remembers the outcomes of its first run."""
 
     def __init__(self, program: Program):
-        self._namespace: dict[str, Any] = {}
-        exec(compile(program.source(probe=True), f"<probe {program.seed}>", "exec"), self._namespace)
-        self._function: Callable[..., Any] = self._namespace[program.name]
+        self.namespace: dict[str, Any] = {}
+        exec(compile(program.source(probe=True), f"<probe {program.seed}>", "exec"), self.namespace)
+        self._function: Callable[..., Any] = self.namespace[program.name]
         self.base: list[int] | None = None
         self.margin = math.inf
 
     def __call__(self, args: Sequence[Any]) -> float:
-        """The value; raises `Rejected` where a comparison goes another way than in the first run."""
+        """The value at these arguments (the program's own, not flat).
+
+        Raises: Rejected where a comparison goes another way than in the first run.
+        """
         probe = Probe()
-        self._namespace["_probe"] = probe
+        self.namespace["_probe"] = probe
         with np.errstate(all="ignore"):
             value = float(self._function(*args))
         if self.base is None:
@@ -101,7 +104,7 @@ def validate(program: Program) -> Probed:
     try:
         probed = Probed(program)
         args = fresh(program)
-        value = probed(args)
+        value = probed(program.packed(args, probed.namespace))
     except Rejected:
         raise
     except Exception as error:  # a shrunk or unlucky program: undefined name, index out of bounds, overflow

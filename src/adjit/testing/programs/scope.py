@@ -14,7 +14,7 @@ T = TypeVar("T")
 @dataclass
 class Callee:
     """An earlier function of the module: what it takes ("vector", "matrix", "float", "int", "ints") and
-    returns ("float", "pair" or "none")."""
+    returns ("float", "pair", "view", "both": a view and a float, or "none")."""
 
     name: str
     params: tuple[str, ...]
@@ -34,6 +34,7 @@ class Scope:
     vectors: list[str] = field(default_factory=list)
     matrices: list[str] = field(default_factory=list)
     indices: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
     fixed: set[str] = field(default_factory=set)
     over: dict[str, str] = field(default_factory=dict)
     local_functions: list[tuple[str, int]] = field(default_factory=list)
@@ -51,6 +52,7 @@ class Scope:
             ints=list(self.ints),
             vectors=list(self.vectors),
             matrices=list(self.matrices),
+            lists=list(self.lists),
             indices=list(self.indices),
             fixed=set(self.fixed),
             over=dict(self.over),

@@ -215,6 +215,11 @@ class Simple:
             name = self.names.new("s")
             scope.floats.append(name)
             return [Line(E(f"{name} = {{0}}", (call,)))]
+        if callee.returns == "both":
+            view, value = self.names.new("v"), self.names.new("s")
+            scope.vectors.append(view)
+            scope.floats.append(value)
+            return [Line(E(f"{view}, {value} = {{0}}", (call,)))]
         if callee.returns == "view":
             name = self.names.new("v")
             scope.vectors.append(name)

@@ -1,4 +1,4 @@
-"""Random statements: what `simple` writes, in loops and branches of every kind, with every kind of exit."""
+"""Random statements: what `simple` and `special` write, in loops and branches of every kind, with exits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from adjit.testing.programs.nodes import Block, Line, Statement
 from adjit.testing.programs.nodes import Expression as E
 from adjit.testing.programs.scope import Scope
-from adjit.testing.programs.simple import Simple
+from adjit.testing.programs.special import Special
 
 WEIGHTS: dict[str, float] = {
     "store": 10,
@@ -21,11 +21,16 @@ WEIGHTS: dict[str, float] = {
     "choose": 2,
     "scratch": 3,
     "copy": 1,
-    "call": 3,
-    "closure": 1.5,
+    "call": 5,
+    "closure": 2.5,
     "closure_store": 1,
     "tuple": 1,
     "swap_elements": 1,
+    "inner_gradient": 0.8,
+    "comprehension": 1,
+    "matrix": 3,
+    "advance": 1,
+    "raise": 0.3,
     "branch": 5,
     "for": 8,
     "for_elements": 1.5,
@@ -35,7 +40,7 @@ WEIGHTS: dict[str, float] = {
 COMPOUND = ("branch", "for", "for_elements", "while")
 
 
-class Statements(Simple):
+class Statements(Special):
     """Writes the body of one function."""
 
     def body(self, scope: Scope, depth: int, length: int) -> tuple[Statement, ...]:
@@ -184,6 +189,9 @@ class Statements(Simple):
             return Line(E("return"))
         if scope.returns == "view":
             return Line(E("return {0}", (self.write.view(scope) or E("np.zeros(2)"),)))
+        if scope.returns == "both":
+            view = self.write.view(scope) or E("np.zeros(2)")
+            return Line(E("return {0}, 1.0 * {1}", (view, self.write.number(scope, 2))))
         values = [self.write.number(scope, 2) for _ in range(2 if scope.returns == "pair" else 1)]
         return Line(E("return " + ", ".join(["0.5 * {0}", "1.0 * {1}"][: len(values)]), tuple(values)))
 

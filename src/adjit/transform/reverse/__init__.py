@@ -204,8 +204,9 @@ def _with_rules(function: Function, wish: Wish) -> Function:
         return function
     alias = Alias(function)
     activity = Activity(function, alias, wish.inputs, _outputs(function, wish), carries)
+    called = {f.name for f in function.functions}
     return everywhere(
-        function, lambda f: replace(f, body=_Rules(activity, alias, f is not function).block(f.body))
+        function, lambda f: replace(f, body=_Rules(activity, alias, f.name in called).block(f.body))
     )
 
 
@@ -244,10 +245,10 @@ def _followed(function: Function, forced: set[Sym], versions: dict[Sym, Sym], ch
     callees: list[Function] = []
     shared: list[Stmt] = []
     for f in function.functions:
-        callee, head = references(f, forced, versions, chosen)
+        head, callee = references(f, forced, versions, chosen)
         callees.append(filled(callee))
         shared += head
-    entry, head = references(function, forced, versions, chosen)
+    head, entry = references(replace(function, functions=()), forced, versions, chosen)
     entry = replace(entry, body=(*head, *entry.body), functions=tuple(callees))
     return _with_shared(entry, tuple(shared)) if shared else entry
 

@@ -228,10 +228,10 @@ class References(Rewriter):
 
     # rewriting
 
-    def run(self) -> tuple[Function, Block]:
-        """The function with rebound arrays as numbers, and the lists and counters that it works on."""
+    def run(self) -> tuple[Block, Function]:
+        """The lists and counters that the function works on, and the function with rebound arrays as numbers."""
         if not self.phis and not self.forced:
-            return self.function, ()
+            return (), self.function
         for p in self.phis:
             self._number(p)
         b = Builder(self.function.span)
@@ -244,7 +244,7 @@ class References(Rewriter):
             self.counts[alloc] = (listed, counter)
         body = self.block(self.function.body)
         results = tuple(self.atom(a) for a in self.function.results)
-        return replace(self.function, body=body, results=results), b.block()
+        return b.block(), replace(self.function, body=body, results=results)
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         match stmt:
@@ -427,8 +427,8 @@ def references(
     forced: Iterable[Sym] = (),
     apart: Container[Sym] = (),
     chosen: Container[Sym] = (),
-) -> tuple[Function, Block]:
-    """Rebound arrays as numbers (see the module), and the head: the lists and counters, to be made before.
+) -> tuple[Block, Function]:
+    """The head (lists and counters, to be made before), and the function with rebound arrays as numbers.
 
     `forced`: allocations inside loops that must be kept. `apart`: arrays that are left as they are (see `growing`).
     `chosen`: arrays chosen by a branch that must become numbers.

@@ -1,0 +1,123 @@
+"""Fuzzing in processes of their own: one that dies or hangs is a failure of the program it was at, and is replaced."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import queue
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from adjit.testing.fuzz import Outcome, Settings, outcomes, save
+from adjit.testing.programs import generate
+
+_DONE = "done"
+
+
+def work(settings: Settings, worker: int, out: Any) -> None:
+    """Put every outcome of these settings on the queue, each with the next seed, and at last `_DONE`."""
+    warnings.simplefilter("ignore")  # Numba's advice about speed
+    # A program's IR dies with the program: collections in between only cost time.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    out.put((worker, settings.seed, None))
+    for outcome in outcomes(settings):
+        out.put((worker, outcome.seed + settings.step, outcome))
+    out.put((worker, _DONE, None))
+
+
+@dataclass
+class _Worker:
+    process: BaseProcess
+    settings: Settings
+    at: int
+    heard: float
+    done: bool = False
+
+
+class Workers:
+    """`jobs` processes that share out the seeds; iterate for their outcomes as they come."""
+
+    def __init__(self, settings: Settings, jobs: int):
+        self._settings, self._jobs = settings, jobs
+        self._context = multiprocessing.get_context("spawn")
+        self._queue: Any = self._context.Queue()
+        self._end = time.monotonic() + settings.seconds
+        self._patience = 3 * settings.limit + 2 * settings.shrink_seconds
+
+    def __iter__(self) -> Iterator[Outcome]:
+        count = self._settings.count
+        workers: dict[int, _Worker] = {}
+        for k in range(self._jobs):
+            share = None if count is None else len(range(k, count, self._jobs))
+            own = replace(
+                self._settings,
+                seed=self._settings.seed + k * self._settings.step,
+                step=self._settings.step * self._jobs,
+                count=share,
+            )
+            workers[k] = self._start(k, own)
+        try:
+            while not all(worker.done for worker in workers.values()):
+                yield from self._heard(workers)
+                for k, worker in workers.items():
+                    fault = self._fault(worker)
+                    if fault is not None:
+                        yield self._failure(worker, fault)
+                        workers[k] = self._restart(k, worker)
+        finally:
+            for worker in workers.values():
+                worker.process.kill()
+
+    def _start(self, k: int, settings: Settings) -> _Worker:
+        if not settings.compiled:
+            os.environ["ADJIT_UNCOMPILED"] = "1"  # what the child inherits
+        process = self._context.Process(target=work, args=(settings, k, self._queue), daemon=True)
+        process.start()
+        return _Worker(process, settings, settings.seed, time.monotonic())
+
+    def _heard(self, workers: dict[int, _Worker]) -> Iterator[Outcome]:
+        """What is on the queue, after a short wait."""
+        wait = 1.0
+        while True:
+            try:
+                k, at, outcome = self._queue.get(timeout=wait)
+            except queue.Empty:
+                return
+            wait = 0.0
+            worker = workers[k]
+            worker.heard = time.monotonic()
+            if at == _DONE:
+                worker.done = True
+                continue
+            worker.at = at
+            if outcome is not None:
+                yield outcome
+
+    def _fault(self, worker: _Worker) -> str | None:
+        """What is wrong with a process, if anything is."""
+        if worker.done:
+            return None
+        if worker.process.exitcode is not None:
+            return f"process died with {worker.process.exitcode}"
+        silent = time.monotonic() - worker.heard > self._patience
+        return "hang" if silent else None
+
+    def _failure(self, worker: _Worker, fault: str) -> Outcome:
+        program = generate(worker.at, recursion=self._settings.recursion)
+        return Outcome(worker.at, fault, fault, save(program, fault, fault, worker.settings))
+
+    def _restart(self, k: int, worker: _Worker) -> _Worker:
+        worker.process.kill()
+        gone = (worker.at - worker.settings.seed) // worker.settings.step + 1
+        left = None if worker.settings.count is None else worker.settings.count - gone
+        seconds = max(0.0, self._end - time.monotonic())
+        return self._start(
+            k,
+            replace(worker.settings, seed=worker.at + worker.settings.step, count=left, seconds=seconds),
+        )
