@@ -285,7 +285,7 @@ def _turns(loop: Loop) -> float:
 
 def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
-    ready = clean(windows(clean(forward_views(filled(function)), keep_raising=True)), keep_raising=True)
+    ready = windows(clean(forward_views(filled(function)), keep_raising=True))
     ready = _with_rules(hoist(ready), wish)
     planner, (sweep, b, adjoints, layout) = _planned(ready, wish)
     function = planner.function
