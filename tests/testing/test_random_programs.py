@@ -12,12 +12,9 @@ import adjit as aj
 from adjit.testing.fuzz import Outcome, Settings, outcomes, verdict
 from adjit.testing.programs import generate
 
-KNOWN = ("custom.py:247",)
-"""Faults that are not mended yet: forward over reverse through a `custom_jvp` function (see the last test)."""
-
 
 def assert_right(found: list[Outcome]) -> None:
-    bad = [f"seed {o.seed}: {o.kind}\n{o.report}" for o in found if o.failed and not o.kind.endswith(KNOWN)]
+    bad = [f"seed {o.seed}: {o.kind}\n{o.report}" for o in found if o.failed]
     bad += [f"seed {o.seed}: {o.report}" for o in found if o.kind == "refused" and not o.report.count("^")]
     assert not bad, "\n\n".join(bad)
     kinds = Counter(outcome.kind for outcome in found)
@@ -39,12 +36,7 @@ def test_compiled(boundscheck: bool) -> None:
     assert_right([verdict(program, settings) for program in shortest])
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="a rule that reverse mode has put in its place (KNOWN)"
-)
 def test_second_order_through_a_rule_for_tangents(uncompiled: None) -> None:
-    """Once it passes, KNOWN is to be emptied."""
-
     @aj.custom_jvp
     def wave(x):
         return math.sin(x)

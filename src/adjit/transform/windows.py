@@ -34,6 +34,7 @@ from adjit.ir.core import (
 )
 from adjit.ir.types import INT64, Array
 from adjit.ir.visit import Rewriter, walk
+from adjit.transform.clean import clean
 
 Axis = tuple[Atom, Atom, Atom | None]
 
@@ -269,4 +270,5 @@ def windows(function: Function) -> Function:
     cycles = _Cycles(function)
     if not cycles.members:
         return function
-    return replace(function, body=_Windows(cycles).block(function.body))
+    carried = replace(function, body=_Windows(cycles).block(function.body))
+    return clean(carried, keep_raising=True)  # bases that stay the same are not carried

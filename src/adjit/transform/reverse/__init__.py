@@ -108,8 +108,7 @@ def reverse(function: Function, wish: Wish) -> Reversed:
 
 def _ready(f: Function) -> Function:
     """One function in the form that planning wants."""
-    f = clean(forward_views(filled(f)), keep_raising=True)
-    return clean(windows(f), keep_raising=True)
+    return windows(clean(forward_views(filled(f)), keep_raising=True))
 
 
 @dataclass
