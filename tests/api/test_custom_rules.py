@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from numba import njit
 
 import adjit as aj
 
@@ -213,3 +214,29 @@ def test_missing_rules_are_named() -> None:
         aj.grad(lambda x: bare(x) * x)(1.0)
     with pytest.raises(aj.MissingRuleError, match="'wave' has no forward rule"):
         aj.jvp(lambda x: wave(x, 1.0), (1.0,), (1.0,))
+
+
+def test_a_rule_is_typed_as_the_call_that_it_serves(monkeypatch):
+    """In a dispatcher float32 * 0.8 is a float64, in the rule's own plain function too."""
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    @aj.custom_vjp
+    def wave(x):
+        return x * math.sin(0.8 * x)
+
+    def forth(x):
+        return x * math.sin(0.8 * x), (x,)
+
+    def back(res, ct):
+        return (ct * (math.sin(0.8 * res[0]) + res[0] * 0.8 * math.cos(0.8 * res[0])),)
+
+    wave.defvjp(forth, back)
+
+    def plain(a):
+        return wave(a[0])
+
+    a = np.array([0.3], np.float32)
+    for f in (plain, njit(plain)):
+        gradient = aj.grad(f)(a)
+        assert gradient.dtype == np.float32
+        assert gradient[0] == pytest.approx(math.sin(0.24) + 0.24 * math.cos(0.24), rel=1e-6)

@@ -33,7 +33,7 @@ def call_custom(
     values = tuple(atoms(value))
     results = tuple(Sym(getattr(v, "name", "t"), v.type) for v in values)
     flat = tuple(a for arg in args for a in atoms(arg))
-    rule = CustomCall(function, tuple(static_spec(arg) for arg in args), out)
+    rule = CustomCall(function, tuple(static_spec(arg) for arg in args), out, lx.frame.plain)
     body: tuple[Stmt, ...] = tuple(block)
     lx.builder.append(Custom(flat, body, values, results, rule, lx.span(node)))
     return rebuild(value, iter(results))

@@ -40,21 +40,23 @@ class Lowered:
     guarded: frozenset[Sym] = frozenset()
 
 
-def lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
+def lower(f: object, specs: tuple[Spec, ...], plain: bool = True) -> Lowered:
     """Lower `f`, called with one argument per spec, in the order of its parameters.
+
+    `plain`: whether a function that is no dispatcher has NumPy's rules; else it is typed as Numba would.
 
     Raises:
         UnsupportedError, MissingRuleError: the program uses something that cannot be differentiated.
     """
     try:
-        return _lower(f, specs)
+        return _lower(f, specs, plain)
     except RecursionError as error:
         raise UnsupportedError(
             "the program is nested too deeply", "split it into functions and loops"
         ) from error
 
 
-def _lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
+def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
     target, partial_args, partial_keywords = _unpartial(f)
     custom = getattr(target, "__adjit_custom__", target)
     primal = custom.primal if isinstance(custom, CustomFunction) else target
@@ -62,7 +64,8 @@ def _lower(f: object, specs: tuple[Spec, ...]) -> Lowered:
     source = read_source(function)
     lx = Lowering()
     lx.builder.span = span_of(source.file, source.node)
-    outer = Frame("<call>", source.file, Scope(frozenset(), {}), Env(), None, plain=dispatcher is None)
+    outer = Frame("<call>", source.file, Scope(frozenset(), {}), Env(), None)
+    outer.plain = plain and dispatcher is None
     lx.frames.append(outer)
     params: list[Sym] = []
     lx.builder.span = span_of(source.file, source.node)

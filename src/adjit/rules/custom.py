@@ -27,11 +27,15 @@ class CustomFunction:
 
 @dataclass(frozen=True)
 class CustomCall:
-    """What a `Custom` statement's `rule` is: the function, and how its flat args and results are structured."""
+    """What a `Custom` statement's `rule` is: the function, and how its flat args and results are structured.
+
+    plain: whether the call stands in a plain function, typed by NumPy's rules; the rule is typed as its call is.
+    """
 
     function: CustomFunction
     args: tuple[Spec, ...]
     out: Spec | None = field(default=None)
+    plain: bool = True
 
     @property
     def name(self) -> str:

@@ -39,6 +39,7 @@ class Pull:
     n_values: int
     written: tuple[int, ...]  # which flat args are arrays that the primal writes
     kept: tuple[Atom, ...]
+    plain: bool  # as `CustomCall.plain`
 
 
 def typed_specs(call: CustomCall, args: tuple[Atom, ...]) -> tuple[Spec, ...]:
@@ -58,11 +59,17 @@ def retyped(spec: Spec, types: Iterator[Type]) -> Spec:
             return spec
 
 
-def rule_primal(f: Callable[..., Any], specs: tuple[Spec, ...], span: Span) -> Primal:
+def rule_primal(f: Callable[..., Any], specs: tuple[Spec, ...], span: Span, plain: bool) -> Primal:
     """A rule's function, typed for these arguments."""
     from adjit.transform.primal import primal_of  # a rule may itself take gradients
 
-    primal = primal_of(f, specs)
+    primal = primal_of(f, specs, plain)
+    if primal.function.functions:
+        raise UnsupportedError(
+            f"the rule '{primal.function.name}' calls a function that calls itself",
+            "write the recursion as a loop there",
+            span,
+        )
     if primal.captures:
         raise UnsupportedError(
             f"the rule '{primal.function.name}' captures an array",
@@ -90,7 +97,7 @@ def with_forward(stmt: Custom, written: tuple[int, ...], nested: bool) -> tuple[
     if function.fwd is None:
         return (_with_transpose(stmt, call, written),)
     specs = typed_specs(call, stmt.args)
-    primal = rule_primal(function.fwd, specs, stmt.span)
+    primal = rule_primal(function.fwd, specs, stmt.span, call.plain)
     out = primal.out
     if not isinstance(out, TupleSpec) or len(out.items) != 2:
         raise UnsupportedError(
@@ -106,7 +113,7 @@ def with_forward(stmt: Custom, written: tuple[int, ...], nested: bool) -> tuple[
     b = Builder(stmt.span)
     kept = tuple(_kept(b, r, v in own) for r, v in zip(res, values[n:], strict=True))
     held = retyped(out.items[1], iter([a.type for a in kept]))
-    rule = Pull(function, specs, out.items[0], held, n, written, kept)
+    rule = Pull(function, specs, out.items[0], held, n, written, kept, call.plain)
     return (Custom(stmt.args, body, values, (*stmt.results, *res), rule, stmt.span), *b.block())
 
 
@@ -167,7 +174,7 @@ def _with_transpose(stmt: Custom, call: CustomCall, written: tuple[int, ...]) ->
     res = tuple(Sym("res", a.type) for a in stmt.args)
     assert call.out is not None
     value = retyped(call.out, iter([r.type for r in stmt.results]))
-    rule = Pull(call.function, specs, value, TupleSpec(specs), len(stmt.results), written, res)
+    rule = Pull(call.function, specs, value, TupleSpec(specs), len(stmt.results), written, res, call.plain)
     return replace(stmt, values=(*stmt.values, *stmt.args), results=(*stmt.results, *res), rule=rule)
 
 
@@ -214,7 +221,7 @@ def pull_call(
         return _transposed(stmt, pull, res, cts)
     ct = cotangent_specs(pull, stmt.results)
     specs = (pull.res, ct, *(Leaf(s.type) for s in shadows))
-    primal = rule_primal(pull.function.bwd, specs, stmt.span)
+    primal = rule_primal(pull.function.bwd, specs, stmt.span, pull.plain)
     body, values = inlined(primal.function, (*res, *cts, *shadows))
     return body, _matched(stmt, pull, primal.out, list(values))
 
@@ -259,7 +266,7 @@ def _transposed(
     assert pull.function.jvp is not None
     primals = TupleSpec(pull.args)
     tangents = TupleSpec(tuple(_tangent_spec(s) for s in pull.args))
-    primal = rule_primal(pull.function.jvp, (primals, tangents), stmt.span)
+    primal = rule_primal(pull.function.jvp, (primals, tangents), stmt.span, pull.plain)
     n = len(res)
     moved = primal.function.params[n:]
     assert isinstance(primal.out, TupleSpec)
@@ -302,7 +309,7 @@ def push_call(
         )
     specs = typed_specs(call, stmt.args)
     primals, moved = TupleSpec(specs), TupleSpec(tuple(_tangent_spec(s) for s in specs))
-    primal = rule_primal(call.function.jvp, (primals, moved), stmt.span)
+    primal = rule_primal(call.function.jvp, (primals, moved), stmt.span, call.plain)
     if not isinstance(primal.out, TupleSpec) or len(primal.out.items) != 2:
         raise UnsupportedError(
             f"'{primal.function.name}' must return (value, tangent)", "return a pair", stmt.span

@@ -29,11 +29,11 @@ class Primal:
     boundscheck: bool = False
 
 
-def lowered(f: Any, specs: tuple[Spec, ...]) -> Primal:
-    """Lower and type a plain function or a dispatcher for arguments of this structure."""
-    low = lower(f, specs)
+def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
+    """Lower and type a plain function (`plain` False: by Numba's rules) or a dispatcher for these arguments."""
+    low = lower(f, specs, plain)
     guarded = set(low.guarded)
-    function = infer(low.function, _weak(f, low, specs), guarded)
+    function = infer(low.function, _weak(f, low, specs) if plain else None, guarded)
     function = everywhere(function, lambda g: guard(g, frozenset(guarded)))
     options = low.options
     return Primal(

@@ -14,11 +14,14 @@ from adjit.transform.lowered import Primal, lowered
 from adjit.transform.pure import pure
 
 
-def primal_of(f: Any, specs: tuple[Spec, ...]) -> Primal:
-    """Lower and type f for arguments of this structure; f may be what `grad` or `value_and_grad` made."""
+def primal_of(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
+    """Lower and type f for arguments of this structure; f may be what `grad` or `value_and_grad` made.
+
+    `plain`: whether a function that is no dispatcher is typed by NumPy's rules.
+    """
     if isinstance(f, Gradient):
         return _derived(f, specs)
-    primal = lowered(f, specs)
+    primal = lowered(f, specs, plain)
     return replace(primal, function=expand(primal.function))
 
 

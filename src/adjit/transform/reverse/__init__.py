@@ -322,7 +322,7 @@ def _learn(calls: Calls, planner: Planner, built: Built) -> None:
     if callee is None:
         return
     callee.reads, callee.rolled = reads, rolled
-    form = _tidied(Function("", (), built[1].block(), built[2]))
+    form = _tidied(Function(callee.backward, (), built[1].block(), built[2]))
     read = free(form.body) | {a for a in form.results if isinstance(a, Sym)}
     callee.needed = tuple(k for k, p in enumerate(callee.function.params) if p in read)
 
