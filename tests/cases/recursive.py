@@ -366,6 +366,72 @@ def plain(x, n):
     return x * n + plain(x * 0.5, n - 1)
 
 
+@njit
+def merged_copy(a):
+    """Merge sort that returns fresh arrays; the values change on the way."""
+    n = len(a)
+    if n < 2:
+        return a.copy()
+    left = merged_copy(a[: n // 2])
+    right = merged_copy(a[n // 2 :])
+    out = np.empty(n)
+    i = 0
+    j = 0
+    for k in range(n):
+        if j >= len(right) or (i < len(left) and left[i] <= right[j]):
+            out[k] = left[i] * left[i] + 0.1
+            i += 1
+        else:
+            out[k] = right[j] * 1.1
+            j += 1
+    return out
+
+
+@njit
+def sorted_copy(a):
+    b = merged_copy(a)
+    a[0] = a[1] * b[0]
+    s = 0.0
+    for i in range(len(b)):
+        s += b[i] * b[i] * (i + 1)
+    return s + a[0] * b[2]
+
+
+@njit
+def multiply(a, b):
+    """Karatsuba's product of two polynomials of 2**k coefficients."""
+    n = len(a)
+    out = np.zeros(2 * n - 1)
+    if n == 1:
+        out[0] = a[0] * b[0]
+        return out
+    h = n // 2
+    low = multiply(a[:h], b[:h])
+    high = multiply(a[h:], b[h:])
+    sa = np.empty(h)
+    sb = np.empty(h)
+    for i in range(h):
+        sa[i] = a[i] + a[h + i]
+        sb[i] = b[i] + b[h + i]
+    mid = multiply(sa, sb)
+    for i in range(2 * h - 1):
+        out[i] += low[i]
+        out[h + i] += mid[i] - low[i] - high[i]
+        out[2 * h + i] += high[i]
+    return out
+
+
+@njit
+def product(a):
+    s = 0.0
+    for t in range(2):
+        p = multiply(a, a)
+        for i in range(len(p)):
+            s += p[i] * p[i] * (i + 1 + t)
+        a[t] = math.sin(a[t])
+    return s
+
+
 _rng = np.random.default_rng(5)
 
 
@@ -401,5 +467,7 @@ PROGRAMS = {
     "permute": (best_order, (_x(4),)),
     "early": (find, (_x(6),)),
     "plain": (plain, (0.9, 4)),
+    "sorted_copy": (sorted_copy, (_x(7),)),
+    "karatsuba": (product, (_x(4),)),
 }
 """Name -> (function, arguments); the first argument is differentiated."""

@@ -108,7 +108,9 @@ class Alias:
                     return self._unknown(stmt)
                 pairs = (*zip(callee.params, stmt.args, strict=True),)
                 pairs += (*zip(stmt.results, callee.results, strict=True),)
-                return any([self._flow(target, source) for target, source in pairs])
+                lists = ((a, p) for a, p in zip(stmt.args, callee.params, strict=True) if isinstance(a, Sym))
+                back = [self._flow(a, p) for a, p in lists if isinstance(a.type, RefList)]
+                return any([*back, *(self._flow(target, source) for target, source in pairs)])
             case _:
                 return False
 

@@ -40,6 +40,7 @@ from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.materialise import KeepAllocationError, NumberBranchError
 from adjit.transform.reverse.planner import Built, Planner, Wish, exposed_roots
 from adjit.transform.reverse.references import references
+from adjit.transform.reverse.returned import returned
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.stride import stride
@@ -71,7 +72,8 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
     refuse_unsupported(function)
     ready = everywhere(function, _ready)
-    plan = _planned(everywhere(_with_rules(ready, wish), hoist), wish)
+    head, ready = returned(everywhere(_with_rules(ready, wish), hoist))
+    plan = _planned(_with_shared(ready, head) if head else ready, wish)
     planner, built = plan.entry
     function = planner.function
     augment, forward, final = plan.augmented(planner, built)

@@ -139,23 +139,17 @@ def _callee(f: Function, activity: Activity, alias: Alias) -> Callee:
 def refuse_unsupported(program: Function) -> None:
     """What reverse mode cannot follow through calls.
 
-    Raises: UnsupportedError for arrays that a function which calls itself returns, and for such calls in functions
-        with a rule of their own.
+    Raises: UnsupportedError for a gradient of a gradient through them, and for such calls in functions with a rule of
+        their own.
     """
     for stmt in walk_program(program):
         if isinstance(stmt, Call) and any(isinstance(r.type, Array) for r in stmt.results):
-            name = stmt.callee.partition(".")[0]
-            if name.endswith(AUGMENTED):
+            if stmt.callee.partition(".")[0].endswith(AUGMENTED):
                 raise UnsupportedError(
                     "a gradient of a gradient through a function that calls itself, both in reverse mode",
                     "use forward mode for one of them: aj.jvp of aj.grad",
                     stmt.span,
                 )
-            raise UnsupportedError(
-                f"'{name}', which calls itself, returns an array: reverse mode cannot follow it",
-                "pass the array in and let the function fill it, or use forward mode (aj.jvp)",
-                stmt.span,
-            )
         if isinstance(stmt, Custom) and any(isinstance(s, Call) for s in walk(stmt.body)):
             raise UnsupportedError(
                 "a function with a rule of its own calls one that calls itself",
