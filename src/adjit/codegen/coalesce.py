@@ -9,6 +9,7 @@ exact on structured code in one backward walk: what a loop's body reads from out
 from __future__ import annotations
 
 from adjit.codegen.nesting import Plan
+from adjit.codegen.outline import called
 from adjit.codegen.while_form import While
 from adjit.ir.core import (
     Atom,
@@ -98,7 +99,7 @@ class Variables:
                 then = self._block(stmt.then, self._copy(stmt.results, stmt.then_values, live, 1))
                 els = self._block(stmt.els, self._copy(stmt.results, stmt.else_values, live, 1))
                 return then | els | self._leaves((stmt.cond,))
-            case Custom():
+            case Custom() if called(stmt) is None:
                 return self._block(stmt.body, self._copy(stmt.results, stmt.values, live, 1))
             case Loop():
                 return self._loop(stmt, live)
@@ -111,7 +112,7 @@ class Variables:
             return live
         for s in made:
             live = live - {s}
-            self._define(s, live)
+            self._define(s, live | {self.of(other) for other in made})
         if isinstance(stmt, Ensure):
             self._wishes.append((0, stmt.target, stmt.array))
         return live | self._leaves(self.plan.reads(stmt))

@@ -6,16 +6,19 @@ None. The text uses only the names of the generated module's prelude (see `modul
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from adjit.analysis.ranges import unsigned_indices
+from adjit.codegen.allocation import allocation
 from adjit.codegen.coalesce import Variables
 from adjit.codegen.comments import source_line
 from adjit.codegen.copies import Copy, in_order
-from adjit.codegen.expressions import Expressions, array_name, dtype_name, zero
+from adjit.codegen.expressions import Expressions, array_name
 from adjit.codegen.lines import INDENT, else_lines, with_comment
 from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.nesting import Plan
+from adjit.codegen.outline import called
 from adjit.codegen.while_form import While
 from adjit.ir.core import (
     FALSE,
@@ -23,7 +26,6 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
-    Const,
     Custom,
     Derive,
     Ensure,
@@ -67,9 +69,14 @@ def emit(function: Function, error_model: str = "python", comments: bool = True)
     return emit_full(function, error_model, comments).text
 
 
-def emit_full(function: Function, error_model: str = "python", comments: bool = True) -> Emitted:
+def emit_full(
+    function: Function,
+    error_model: str = "python",
+    comments: bool = True,
+    within: Within | None = None,
+) -> Emitted:
     """The text, and the operations and list types that it uses."""
-    printer = _Printer(function, error_model, comments)
+    printer = _Printer(function, error_model, comments, within)
     text = printer.function(function)
     lists = {
         s.type.element
@@ -79,6 +86,17 @@ def emit_full(function: Function, error_model: str = "python", comments: bool = 
     }
     lists |= {a.element for a in printer.list_zeros}
     return Emitted(text, frozenset(printer.show.ops), frozenset(lists))
+
+
+@dataclass(frozen=True)
+class Within:
+    """What a function that was cut must know of the whole.
+
+    unsigned: indices proven non-negative (the proof may need what is outside). taken: names of the other functions.
+    """
+
+    unsigned: Set[Sym]
+    taken: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +109,7 @@ class _Leave:
 
 
 class _Printer:
-    def __init__(self, function: Function, error_model: str, comments: bool):
+    def __init__(self, function: Function, error_model: str, comments: bool, within: Within | None):
         self.plan = Plan(function)
         self.variables = Variables(function, self.plan)
         self.comments = comments
@@ -101,9 +119,11 @@ class _Printer:
         self._depth = 0
         self._span: Span | None = None
         self._copied: set[Sym] = set()
-        self._name_all(function)
-        unsigned = unsigned_indices(function)
-        self.show = Expressions(self.plan, self.name, lambda a: a in unsigned, error_model)
+        self._name_all(function, frozenset() if within is None else within.taken)
+        unsigned = unsigned_indices(function) if within is None else within.unsigned
+        self.show = Expressions(
+            self.plan, self.name, lambda a: a in unsigned, error_model, helpers=within is not None
+        )
 
     # names
 
@@ -111,8 +131,8 @@ class _Printer:
         """The Python name of the symbol's variable."""
         return self._names[self.variables.of(s)]
 
-    def _name_all(self, function: Function) -> None:
-        names = Names(RESERVED | {function.name})
+    def _name_all(self, function: Function, taken: frozenset[str]) -> None:
+        names = Names(RESERVED | taken | {function.name})
         for p in function.params:
             self._names.setdefault(self.variables.of(p), names.fresh(p.name))
         for stmt in walk(function.body):
@@ -173,7 +193,7 @@ class _Printer:
             if variable in read and variable not in bound:
                 if isinstance(s.type, RefList):
                     self.list_zeros.add(s.type)
-                texts.append(f"{self._names[variable]} = {zero(s.type)}")
+                texts.append(f"{self._names[variable]} = {self.show.initial(Undef(s.type))}")
         return texts
 
     def block(self, block: Block) -> None:
@@ -260,7 +280,7 @@ class _Printer:
                 tail = ".T" if stmt.transpose else f"[{self.show.subscript(stmt.index)}]"
                 self.line(f"{self.name(stmt.target)} = {self.name(stmt.array)}{tail}", stmt.span)
             case Alloc():
-                self.line(f"{self.name(stmt.target)} = {self._allocation(stmt)}", stmt.span)
+                self.line(f"{self.name(stmt.target)} = {allocation(stmt, self.show)}", stmt.span)
             case Ensure():
                 self._ensure(stmt)
             case RefNew():
@@ -276,6 +296,8 @@ class _Printer:
                 self._loop(stmt)
             case If():
                 self._if(stmt)
+            case Custom() if called(stmt) is not None:
+                self._call(stmt)
             case Custom():
                 self.block(stmt.body)
                 self.copies(stmt.results, stmt.values)
@@ -285,24 +307,6 @@ class _Printer:
                 args = ", ".join(self.show.text(a) if isinstance(a, Sym) else repr(a) for a in stmt.args)
                 self.line(f"raise {stmt.exception}({args})", stmt.span)
 
-    def _allocation(self, alloc: Alloc) -> str:
-        type_, fill = alloc.target.type, alloc.fill
-        assert isinstance(type_, Array)
-        value = repr(fill.value) if isinstance(fill, Const) else ""
-        kind = "empty" if fill is None else "zeros" if value in ("0", "0.0", "False") else "full"
-        kind = "ones" if value in ("1", "1.0", "True") else kind
-        dtype = dtype_name(type_.dtype)
-        tail = "" if kind != "full" or fill is None else f"{self.show.text(fill)}, "
-        if alloc.like is not None:
-            like = alloc.like.type
-            same = isinstance(like, Array) and like.dtype == type_.dtype
-            parts = f"{self.name(alloc.like)}, {tail}{'' if same else dtype}"
-            return f"np.{kind}_like({parts.removesuffix(', ')})"
-        fortran = type_.layout == "F" and type_.ndim > 1
-        axes = [self.show.text(a) for a in (reversed(alloc.shape) if fortran else alloc.shape)]
-        shape = axes[0] if len(axes) == 1 else f"({', '.join(axes)})"
-        return f"np.{kind}({shape}, {tail}{dtype})" + (".T" if fortran else "")
-
     def _ensure(self, stmt: Ensure) -> None:
         name, need = self.name(stmt.target), self.show.text(stmt.need)
         self.copies((stmt.target,), (stmt.array,))
@@ -310,6 +314,14 @@ class _Printer:
         self._depth += 1
         self.emit(f"{name} = grow({name}, {need})")
         self._depth -= 1
+
+    def _call(self, stmt: Custom) -> None:
+        """A call of a piece; what it is given must be bound, if only to some value that it will not read."""
+        self._copied.update(self.variables.of(a) for a in stmt.args if isinstance(a, Sym))
+        call = f"{called(stmt)}({', '.join(self.show.text(a) for a in stmt.args)})"
+        made = [self.name(s) for s in stmt.results]
+        places = f"({made[0]},)" if len(made) == 1 else ", ".join(made)
+        self.emit(f"{places} = {call}" if made else call)
 
     def _if(self, stmt: If, leave: _Leave | None = None) -> None:
         then = self._branch(stmt, True, leave)
@@ -398,6 +410,6 @@ class _Printer:
                 continue
             places, values_ = (
                 ", ".join(c.place for c in group),
-                ", ".join(self.show.text(c.value) for c in group),
+                ", ".join(self.show.initial(c.value) for c in group),
             )
             self.emit(f"{places} = {values_}")
