@@ -5,6 +5,10 @@ Every program is run whole and with a bound so low that its loops, branches and 
 
 from __future__ import annotations
 
+import inspect
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -222,3 +226,40 @@ def test_short_functions_are_not_touched() -> None:
     text = aj.value_and_grad(njit(branches)).source(np.ones(4), 3)
     assert "_part" not in text
     assert "szmul" not in text
+
+
+_TWICE = """
+import sys, numpy as np
+from adjit.codegen import outline
+outline.LONG, outline.BOUND, outline._OWN = 1, 6, 1
+import adjit as aj
+from adjit.runtime.compile import load
+from program import growing
+gradient = aj.value_and_grad(growing)
+value, dx = gradient(np.array([0.9, 0.4, 0.7, 0.2]), 7)
+space = load(gradient.source(np.ones(4), 3))
+pieces = [d for name, d in space.items() if "_part" in name]
+print(value.hex(), dx.tobytes().hex(), sum(space["growing_joint"].stats.cache_hits.values()), sum(len(d.signatures) for d in pieces))
+"""
+
+
+def test_a_second_process_starts_warm(tmp_path: Path) -> None:
+    """The machine code of the pieces is kept with that of their caller; none is compiled or loaded again."""
+    source = inspect.getsource(growing)
+    (tmp_path / "program.py").write_text(f"from numba import njit\n\n\n@njit\n{source}")
+    environment = os.environ | {"ADJIT_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("ADJIT_NO_CACHE", None)
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", _TWICE],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert runs[0][:2] == runs[1][:2]
+    assert int(runs[0][3]) >= 4
+    assert runs[1][2:] == ["1", "0"]

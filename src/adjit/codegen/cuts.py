@@ -15,6 +15,8 @@ from adjit.ir.types import Scalar
 _CALL = 12.0
 _IN, _OUT, _ARRAY = 1.0, 2.0, 2.0
 _STAY = 3.0
+_STARTS = 200
+"""About how many places of a block a run may begin at, beside those before long statements."""
 _STRAIGHT = 4
 """How many times longer a run is that is mostly outside of loops."""
 
@@ -51,10 +53,13 @@ def choose(block: list[Weighed], ends: set[Sym], bound: int) -> tuple[Run, ...]:
     best = [0.0] + [float("inf")] * len(block)
     back: list[int] = [0] * (len(block) + 1)
     kept = [True] * (len(block) + 1)
+    step = max(1, len(block) // _STARTS)
     for start, stmt in enumerate(block):
         stay = best[start] + _STAY * stmt.size
         if stay < best[start + 1]:
             best[start + 1], back[start + 1], kept[start + 1] = stay, start, True
+        if start % step and stmt.size <= step:
+            continue
         for stop, cost in _runs(block, start, last, bound):
             if best[start] + cost < best[stop]:
                 best[stop], back[stop], kept[stop] = best[start] + cost, start, False
@@ -79,7 +84,7 @@ def _last_reads(block: list[Weighed], ends: set[Sym]) -> dict[Sym, int]:
 def _runs(block: list[Weighed], start: int, last: dict[Sym, int], bound: int) -> list[tuple[int, float]]:
     """(stop, cost) of the runs that may begin at `start`."""
     found: list[tuple[int, float]] = []
-    size, looped, inputs = 0, 0, 0.0
+    size, looped, inputs, outputs = 0, 0, 0.0, 0.0
     inside: set[Sym] = set()
     seen: set[Sym] = set()
     for stop in range(start, len(block)):
@@ -91,10 +96,13 @@ def _runs(block: list[Weighed], start: int, last: dict[Sym, int], bound: int) ->
         fresh = stmt.reads - seen - inside
         seen |= fresh
         inputs += sum(_weight(s) for s in fresh)
-        inside = {s for s in inside | stmt.defines if last.get(s, -1) > stop}
+        dead = {s for s in stmt.reads & inside if last[s] == stop}
+        born = {s for s in stmt.defines if last.get(s, -1) > stop}
+        inside -= dead
+        inside |= born
+        outputs += sum(_weight(s) for s in born) - sum(_weight(s) for s in dead)
         most = bound if 2 * looped >= size else _STRAIGHT * bound
         if max(2, most // 4) <= size <= most:
-            outputs = sum(_weight(s) for s in inside)
             found.append((stop + 1, _CALL + _IN * inputs + _OUT * outputs))
     return found
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from adjit import rules
 from adjit.analysis.ranges import unsigned_indices
+from adjit.codegen.emitted import Emitted, Within
 from adjit.codegen.expressions import array_name
 from adjit.codegen.names import Names
-from adjit.codegen.numba_cpu import Emitted, Within, emit_full
+from adjit.codegen.numba_cpu import emit_full
 from adjit.codegen.outline import is_long, outline
 from adjit.ir.core import Function
 from adjit.ir.types import Array

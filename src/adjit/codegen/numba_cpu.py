@@ -6,14 +6,14 @@ None. The text uses only the names of the generated module's prelude (see `modul
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from adjit.analysis.ranges import unsigned_indices
 from adjit.codegen.allocation import allocation
 from adjit.codegen.coalesce import Variables
 from adjit.codegen.comments import source_line
 from adjit.codegen.copies import Copy, in_order
+from adjit.codegen.emitted import Emitted, Within
 from adjit.codegen.expressions import Expressions, array_name
 from adjit.codegen.lines import INDENT, else_lines, with_comment
 from adjit.codegen.names import RESERVED, Names
@@ -45,17 +45,8 @@ from adjit.ir.core import (
     Undef,
     View,
 )
-from adjit.ir.types import Array, RefList
+from adjit.ir.types import RefList
 from adjit.ir.visit import inner_targets, targets, walk
-
-
-@dataclass(frozen=True)
-class Emitted:
-    """A printed function and what its module must hold for it."""
-
-    text: str
-    ops: frozenset[str]
-    lists: frozenset[Array] = field(default_factory=frozenset)
 
 
 def emit(function: Function, error_model: str = "python", comments: bool = True) -> str:
@@ -86,17 +77,6 @@ def emit_full(
     }
     lists |= {a.element for a in printer.list_zeros}
     return Emitted(text, frozenset(printer.show.ops), frozenset(lists))
-
-
-@dataclass(frozen=True)
-class Within:
-    """What a function that was cut must know of the whole.
-
-    unsigned: indices proven non-negative (the proof may need what is outside). taken: names of the other functions.
-    """
-
-    unsigned: Set[Sym]
-    taken: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
