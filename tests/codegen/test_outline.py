@@ -19,7 +19,7 @@ import pytest
 from numba import njit
 
 import adjit as aj
-from adjit.codegen import outline
+from adjit.codegen import cuts, outline
 from adjit.runtime import cache
 from tests.codegen.round_trip import assert_same
 
@@ -122,6 +122,8 @@ def cut(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None]:
         monkeypatch.setattr(outline, "LONG", 1)
         monkeypatch.setattr(outline, "BOUND", 6)
         monkeypatch.setattr(outline, "_OWN", 1)
+        monkeypatch.setattr(outline, "STRAIGHT", 1)
+        monkeypatch.setattr(cuts, "STRAIGHT", 1)
 
     return lower
 
@@ -230,8 +232,9 @@ def test_short_functions_are_not_touched() -> None:
 
 _TWICE = """
 import sys, numpy as np
-from adjit.codegen import outline
+from adjit.codegen import cuts, outline
 outline.LONG, outline.BOUND, outline._OWN = 1, 6, 1
+outline.STRAIGHT = cuts.STRAIGHT = 1
 import adjit as aj
 from adjit.runtime.compile import load
 from program import growing

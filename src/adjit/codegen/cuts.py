@@ -17,7 +17,7 @@ _IN, _OUT, _ARRAY = 1.0, 2.0, 2.0
 _STAY = 3.0
 _STARTS = 200
 """About how many places of a block a run may begin at, beside those before long statements."""
-_STRAIGHT = 4
+STRAIGHT = 12
 """How many times longer a run is that is mostly outside of loops."""
 
 
@@ -91,7 +91,7 @@ def _runs(block: list[Weighed], start: int, last: dict[Sym, int], bound: int) ->
         stmt = block[stop]
         size += stmt.size
         looped += stmt.looped
-        if not stmt.movable or size > _STRAIGHT * bound:
+        if not stmt.movable or size > STRAIGHT * bound:
             break
         fresh = stmt.reads - seen - inside
         seen |= fresh
@@ -101,7 +101,7 @@ def _runs(block: list[Weighed], start: int, last: dict[Sym, int], bound: int) ->
         inside -= dead
         inside |= born
         outputs += sum(_weight(s) for s in born) - sum(_weight(s) for s in dead)
-        most = bound if 2 * looped >= size else _STRAIGHT * bound
+        most = bound if 2 * looped >= size else STRAIGHT * bound
         if max(2, most // 4) <= size <= most:
             found.append((stop + 1, _CALL + _IN * inputs + _OUT * outputs))
     return found

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from adjit.codegen.cuts import Run, Weighed, choose
+from adjit.codegen.cuts import STRAIGHT, Run, Weighed, choose
 from adjit.ir.core import Atom, Block, Custom, Function, If, Loop, Raise, Span, Stmt, Sym
 from adjit.ir.visit import blocks, free, targets, walk
 
@@ -85,7 +85,8 @@ class _Cutter:
 
         `ends`: what is read at its end. `fixed`: positions from the end that stay in it.
         """
-        most = self.bound if most is None else most
+        straight = 2 * sum(map(_looped, block)) < _size(block)
+        most = max(most or self.bound, STRAIGHT * self.bound if straight else 0)
         whole = tuple(self._inside(s) if _size((s,)) > self.bound else s for s in block)
         while _size(whole) > most:
             stays = {whole[-k] for k in fixed if k <= len(whole)}
