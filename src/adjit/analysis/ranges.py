@@ -68,8 +68,11 @@ def nonnegative(function: Function) -> set[Sym]:
     return {s for s, bound in lower_bounds(function).items() if bound >= 0}
 
 
-def unsigned_indices(function: Function) -> set[Sym]:
-    """Symbols that are indices of elements, proven non-negative, where LLVM would not see it."""
+def unsigned_indices(function: Function, hidden: frozenset[Sym] = frozenset()) -> set[Sym]:
+    """Symbols that are indices of elements, proven non-negative, where LLVM would not see it.
+
+    `hidden`: symbols whose definition LLVM does not see, as they are passed to another function.
+    """
     ranges = _ranges(function)
     found: set[Sym] = set()
     for stmt in walk(function.body):
@@ -77,7 +80,7 @@ def unsigned_indices(function: Function) -> set[Sym]:
             for a in stmt.index:
                 if isinstance(a, Sym) and a.type == INT64 and ranges.bounds.get(a, -1) >= 0:
                     found.add(a)
-    return {s for s in found if not ranges.plain(s)}
+    return {s for s in found if not ranges.plain(s, hidden)}
 
 
 def _ranges(function: Function) -> _Ranges:
@@ -113,9 +116,11 @@ class _Ranges:
             return None
         return self._lower_form(self.form(a), _MAX_STEPS)
 
-    def plain(self, s: Sym) -> bool:
-        """Whether the index is made of loop indices that ascend from a constant."""
-        return all(t in self._spans and self._spans[t].plain for t in self.form(s).terms)
+    def plain(self, s: Sym, hidden: frozenset[Sym]) -> bool:
+        """Whether the index is made of loop indices that ascend from a constant, none of them hidden."""
+        terms = self.form(s).terms
+        seen = hidden.isdisjoint((s, *terms))
+        return seen and all(t in self._spans and self._spans[t].plain for t in terms)
 
     def _lower_form(self, form: _Form, steps: int) -> int | None:
         inner = max((s for s in form.terms if s in self._spans), key=lambda s: s.uid, default=None)

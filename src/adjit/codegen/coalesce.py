@@ -111,7 +111,7 @@ class Variables:
             return live
         for s in made:
             live = live - {s}
-            self._define(s, live)
+            self._define(s, live | {self.of(other) for other in made})
         if isinstance(stmt, Ensure):
             self._wishes.append((0, stmt.target, stmt.array))
         return live | self._leaves(self.plan.reads(stmt))

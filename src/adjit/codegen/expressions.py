@@ -9,7 +9,7 @@ from collections.abc import Callable
 from adjit import rules
 from adjit.codegen.nesting import Plan
 from adjit.ir.core import Atom, Const, Let, Load, Slice, Stmt, Sym, Undef
-from adjit.ir.types import Array, RefList, Scalar, Type
+from adjit.ir.types import BOOL, INT64, Array, RefList, Scalar, Type
 
 _BINARY = {
     "or_": ("|", 5), "xor": ("^", 6), "and_": ("&", 7), "lshift": ("<<", 8), "rshift": (">>", 8),
@@ -21,6 +21,7 @@ _UNARY = {"neg": "-", "pos": "+", "invert": "~"}
 _LOGIC = {"or": 1, "and": 2}
 _AUGMENTED = {"add": "+", "sub": "-", "mul": "*", "div": "/", "fdiv": "/"}
 _NOT, _COMPARE, _SUM, _SIGN, _POWER, _ATOM = 3, 4, 9, 11, 12, 14
+_HELPERS = {"szmul": "szmul", "select": "choose"}
 _PYTHON_CASTS = {"int": "int", "float": "float", "bool": "bool"}
 
 Printed = tuple[str, int]
@@ -84,8 +85,11 @@ class Expressions:
         name: Callable[[Sym], str],
         unsigned: Callable[[Atom], bool],
         error_model: str,
+        helpers: bool = False,
     ):
+        """`helpers`: choices print as calls of the module's `szmul` and `choose` (see `module`)."""
         self.plan, self.name, self.unsigned, self.error_model = plan, name, unsigned, error_model
+        self.helpers = helpers
         self.ops: set[str] = set()
 
     def text(self, a: Atom, least: int = 0) -> str:
@@ -146,6 +150,8 @@ class Expressions:
                 if self.error_model == "numpy":
                     return f"{self.text(args[0], 10)} / {self.text(args[1], 11)}", 10
                 return f"fdiv({self.text(args[0])}, {self.text(args[1])})", _ATOM
+            case "szmul" | "select" if self.helpers and let.fn is None:
+                return f"{_HELPERS[let.op]}({', '.join(self.text(a) for a in args)})", _ATOM
             case _:
                 self.ops.add(let.op)
                 return self._template(let)
@@ -185,7 +191,15 @@ class Expressions:
     def assignment(self, place: str, value: Atom) -> str:
         """`place = value`, as `place += rest` where the value begins with the place."""
         inner = self.plan.nested.get(value) if isinstance(value, Sym) else None
-        return self.assigned(place, inner) if inner is not None else f"{place} = {self.text(value)}"
+        return self.assigned(place, inner) if inner is not None else f"{place} = {self.initial(value)}"
+
+    def initial(self, value: Atom) -> str:
+        """The value of a variable. In a function that was cut, a literal gets its type: Numba would
+        compile what it is passed to for the literal, and again for the variable's other values.
+        """
+        text = self.text(value)
+        bare = self.helpers and not isinstance(value, Sym) and value.type in (INT64, BOOL)
+        return f"{'bool' if value.type == BOOL else 'int64'}({text})" if bare else text
 
     def assigned(self, place: str, stmt: Stmt) -> str:
         """`place = what the statement computes`."""

@@ -7,13 +7,17 @@ It may be written to a file and imported by a process that never imports adjit, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from adjit import rules
+from adjit.analysis.ranges import unsigned_indices
 from adjit.codegen.callees import callee_names, signature
+from adjit.codegen.emitted import Emitted, Within
 from adjit.codegen.expressions import array_name
-from adjit.codegen.numba_cpu import Emitted, emit_full
+from adjit.codegen.names import RESERVED, Names
+from adjit.codegen.numba_cpu import emit_full
+from adjit.codegen.outline import is_long, outline
 from adjit.ir.core import Function
 from adjit.ir.types import Array
 from adjit.ir.visit import reachable
@@ -23,13 +27,17 @@ FastMath = bool | frozenset[str]
 
 @dataclass(frozen=True)
 class Unit:
-    """One function with the options it is compiled under."""
+    """One function with the options it is compiled under.
+
+    kept: whether its machine code is kept on disk of its own; that of a piece is a part of its caller's.
+    """
 
     function: Function
     error_model: str = "python"
     fastmath: FastMath = False
     boundscheck: bool | None = None
     nogil: bool = False
+    kept: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,19 @@ def grow(record, need):
     return larger
 '''
 
-_HELPERS = {"fdiv": _FDIV, "grow": _GROW}
+_SZMUL = '''@njit(cache=True{options})
+def szmul(ct, slope):
+    """The strong-zero product: 0 times inf or nan is 0."""
+    return ct * slope if ct != 0 else ct
+'''
+
+_CHOOSE = '''@njit(cache=True{options})
+def choose(condition, a, b):
+    """One of two values."""
+    return a if condition else b
+'''
+
+_HELPERS = {"fdiv": _FDIV, "grow": _GROW, "szmul": _SZMUL, "choose": _CHOOSE}
 _SCALARS = (
     "complex128", "complex64", "float32", "float64", "int16", "int32", "int64", "int8",
     "uint16", "uint32", "uint64", "uint8",
@@ -87,29 +107,51 @@ def render(module: Module, comments: bool = True, plain: bool = False) -> str:
 
     `plain` prints IEEE divisions as calls also where the error model makes `/` one: for running without Numba.
     """
-    models = ["python" if plain else u.error_model for u in module.units]
     callees = callee_names((u.function for u in module.units), (g.name for g in module.glue))
-    units = list(_units(module.units, models))
-    emitted = [emit_full(u.function, m, comments, callees) for u, m in units]
+    taken = (*(u.function.name for u in module.units), *(g.name for g in module.glue), *callees.values())
+    names = Names(RESERVED | frozenset(taken))
+    units = [part for whole in _with_called(module.units) for part in _cut(whole, names, callees)]
+    printed = callees | {u.function.name: u.function.name for u, _ in units if not u.kept}
+    models = ["python" if plain else u.error_model for u, _ in units]
+    emitted = [
+        emit_full(u.function, m, comments, printed, within)
+        for (u, within), m in zip(units, models, strict=True)
+    ]
     pairs = zip(units, emitted, strict=True)
     parts = [_decorate_below_doc(u, e, u.function.name in callees) for (u, _), e in pairs]
     parts += [_glue(g) for g in module.glue]
     body = "\n\n".join(parts)
-    helpers = _helpers(body, frozenset().union(*(e.ops for e in emitted)))
+    helpers = _helpers(body, frozenset().union(*(e.ops for e in emitted)), module.units)
     lists = sorted({a for e in emitted for a in e.lists}, key=array_name)
     head = [*_docstring(module.doc), _imports(body + helpers, lists)]
     return "\n\n\n".join(part.rstrip("\n") for part in (*head, helpers, body) if part) + "\n"
 
 
-def _units(units: tuple[Unit, ...], models: list[str]) -> Iterator[tuple[Unit, str]]:
-    """Every function to print, and the model its divisions are printed for: called functions before their callers."""
-    seen: set[str] = set()
-    for unit, model in zip(units, models, strict=True):
+def _with_called(units: tuple[Unit, ...]) -> list[Unit]:
+    """Every function to print: called functions before their callers."""
+    found: dict[str, Unit] = {}
+    for unit in units:
         for f in reversed(reachable(unit.function, unit.function.functions)):
-            if f.name not in seen:
-                seen.add(f.name)
-                yield replace(unit, function=f), model
-        yield unit, model
+            found.setdefault(f.name, replace(unit, function=f))
+        found[unit.function.name] = unit
+    return list(found.values())
+
+
+def _cut(unit: Unit, names: Names, callees: Mapping[str, str]) -> list[tuple[Unit, Within | None]]:
+    """The unit; or its pieces, those called before those that call, and what is left of it.
+
+    A function that calls itself stays whole: a piece that called it back would be mutual recursion (see `callees`).
+    """
+    if not is_long(unit.function):
+        return [(unit, None)]
+    if unit.function.name in callees:
+        return [(unit, Within(unsigned_indices(unit.function), frozenset()))]
+    cut = outline(unit.function, names.fresh)
+    within = Within(
+        unsigned_indices(unit.function, cut.passed), frozenset(piece.name for piece in cut.pieces)
+    )
+    pieces = [replace(unit, function=piece, kept=False) for piece in cut.pieces]
+    return [(u, within) for u in (*pieces, replace(unit, function=cut.main))]
 
 
 def _docstring(doc: str) -> list[str]:
@@ -137,8 +179,13 @@ def _array_type(a: Array) -> str:
     return f'types.Array({dtype}, {a.ndim}, "{a.layout}"{lock})'
 
 
-def _helpers(body: str, ops: frozenset[str]) -> str:
-    texts = [text for name, text in _HELPERS.items() if re.search(rf"(?<![\w.]){name}\(", body)]
+def _helpers(body: str, ops: frozenset[str], units: tuple[Unit, ...]) -> str:
+    fast = next((f", {_fastmath(u.fastmath)}" for u in units if u.fastmath), "")
+    texts = [
+        text.format(options=fast)
+        for name, text in _HELPERS.items()
+        if re.search(rf"(?<![\w.]){name}\(", body)
+    ]
     special = rules.prelude(sorted(ops))
     if special:
         texts.append(re.sub(r"^def ", '@njit(cache=True, error_model="numpy")\ndef ', special, flags=re.M))
@@ -146,17 +193,21 @@ def _helpers(body: str, ops: frozenset[str]) -> str:
 
 
 def _decorator(unit: Unit, called: bool) -> str:
-    options = [f'"{signature(unit.function)}"', "cache=True"] if called else ["cache=True"]
+    options = [f'"{signature(unit.function)}"'] if called else []
+    options += ["cache=True"] if unit.kept else []
     if unit.error_model != "python":
         options.append(f'error_model="{unit.error_model}"')
     if unit.fastmath:
-        flags = unit.fastmath if isinstance(unit.fastmath, bool) else "{" + _quoted(unit.fastmath) + "}"
-        options.append(f"fastmath={flags}")
+        options.append(_fastmath(unit.fastmath))
     if unit.boundscheck is not None:
         options.append(f"boundscheck={unit.boundscheck}")
     if unit.nogil:
         options.append("nogil=True")
-    return f"@njit({', '.join(options)})\n"
+    return f"@njit({', '.join(options)})\n" if options else "@njit\n"
+
+
+def _fastmath(flags: FastMath) -> str:
+    return f"fastmath={flags if isinstance(flags, bool) else '{' + _quoted(flags) + '}'}"
 
 
 def _quoted(flags: frozenset[str]) -> str:

@@ -7,14 +7,16 @@ None. The text uses only the names of the generated module's prelude (see `modul
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from adjit.analysis.ranges import unsigned_indices
+from adjit.codegen.allocation import allocation
 from adjit.codegen.callees import exact
 from adjit.codegen.coalesce import Variables
 from adjit.codegen.comments import source_line
 from adjit.codegen.copies import Copy, in_order
-from adjit.codegen.expressions import Expressions, array_name, dtype_name, zero
+from adjit.codegen.emitted import Emitted, Within
+from adjit.codegen.expressions import Expressions, array_name, zero
 from adjit.codegen.lines import INDENT, else_lines, with_comment
 from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.nesting import Plan
@@ -26,7 +28,6 @@ from adjit.ir.core import (
     Atom,
     Block,
     Call,
-    Const,
     Custom,
     Derive,
     Ensure,
@@ -46,17 +47,8 @@ from adjit.ir.core import (
     Undef,
     View,
 )
-from adjit.ir.types import Array, RefList
+from adjit.ir.types import RefList
 from adjit.ir.visit import inner_targets, targets, walk
-
-
-@dataclass(frozen=True)
-class Emitted:
-    """A printed function and what its module must hold for it."""
-
-    text: str
-    ops: frozenset[str]
-    lists: frozenset[Array] = field(default_factory=frozenset)
 
 
 def emit(function: Function, error_model: str = "python", comments: bool = True) -> str:
@@ -75,11 +67,11 @@ def emit_full(
     error_model: str = "python",
     comments: bool = True,
     callees: Mapping[str, str] | None = None,
+    within: Within | None = None,
 ) -> Emitted:
     """The text, and the operations and list types that it uses; `callees`: printed names of called functions."""
-    printer = _Printer(
-        function, error_model, comments, callees or {f.name: f.name for f in function.functions}
-    )
+    names = callees or {f.name: f.name for f in function.functions}
+    printer = _Printer(function, error_model, comments, names, within)
     text = printer.function(function)
     lists = {
         s.type.element
@@ -101,7 +93,14 @@ class _Leave:
 
 
 class _Printer:
-    def __init__(self, function: Function, error_model: str, comments: bool, callees: Mapping[str, str]):
+    def __init__(
+        self,
+        function: Function,
+        error_model: str,
+        comments: bool,
+        callees: Mapping[str, str],
+        within: Within | None,
+    ):
         self.callees = callees
         self._function = function
         self.plan = Plan(function)
@@ -113,9 +112,11 @@ class _Printer:
         self._depth = 0
         self._span: Span | None = None
         self._copied: set[Sym] = set()
-        self._name_all(function)
-        unsigned = unsigned_indices(function)
-        self.show = Expressions(self.plan, self.name, lambda a: a in unsigned, error_model)
+        self._name_all(function, frozenset() if within is None else within.taken)
+        unsigned = unsigned_indices(function) if within is None else within.unsigned
+        self.show = Expressions(
+            self.plan, self.name, lambda a: a in unsigned, error_model, helpers=within is not None
+        )
 
     # names
 
@@ -123,8 +124,8 @@ class _Printer:
         """The Python name of the symbol's variable."""
         return self._names[self.variables.of(s)]
 
-    def _name_all(self, function: Function) -> None:
-        names = Names(RESERVED | {function.name, *self.callees.values()})
+    def _name_all(self, function: Function, taken: frozenset[str]) -> None:
+        names = Names(RESERVED | taken | {function.name, *self.callees.values()})
         for p in function.params:
             self._names.setdefault(self.variables.of(p), names.fresh(p.name))
         for stmt in walk(function.body):
@@ -186,7 +187,7 @@ class _Printer:
             if variable in read and variable not in bound:
                 if isinstance(s.type, RefList):
                     self.list_zeros.add(s.type)
-                texts.append(f"{self._names[variable]} = {zero(s.type)}")
+                texts.append(f"{self._names[variable]} = {self.show.initial(Undef(s.type))}")
         return texts
 
     def block(self, block: Block) -> None:
@@ -273,7 +274,7 @@ class _Printer:
                 tail = ".T" if stmt.transpose else f"[{self.show.subscript(stmt.index)}]"
                 self.line(f"{self.name(stmt.target)} = {self.name(stmt.array)}{tail}", stmt.span)
             case Alloc():
-                self.line(f"{self.name(stmt.target)} = {self._allocation(stmt)}", stmt.span)
+                self.line(f"{self.name(stmt.target)} = {allocation(stmt, self.show)}", stmt.span)
             case Ensure():
                 self._ensure(stmt)
             case RefNew():
@@ -300,7 +301,17 @@ class _Printer:
                 args = ", ".join(self.show.text(a) if isinstance(a, Sym) else repr(a) for a in stmt.args)
                 self.line(f"raise {stmt.exception}({args})", stmt.span)
 
+    def _ensure(self, stmt: Ensure) -> None:
+        name, need = self.name(stmt.target), self.show.text(stmt.need)
+        self.copies((stmt.target,), (stmt.array,))
+        self.line(f"if {name}.size < {self.show.text(stmt.need, 5)}:", stmt.span)
+        self._depth += 1
+        self.emit(f"{name} = grow({name}, {need})")
+        self._depth -= 1
+
     def _call(self, stmt: Call) -> None:
+        """A call of another function; what it is given must be bound, if only to a value that it will not read."""
+        self._copied.update(self.variables.of(a) for a in stmt.args if isinstance(a, Sym))
         own = stmt.callee == self._function.name
         args: list[str] = []
         for k, a in enumerate(stmt.args):
@@ -312,32 +323,6 @@ class _Printer:
         made = [self.name(r) for r in stmt.results]
         into = f"({made[0]},)" if len(made) == 1 else ", ".join(made)
         self.line(f"{into} = {call}" if made else call, stmt.span)
-
-    def _allocation(self, alloc: Alloc) -> str:
-        type_, fill = alloc.target.type, alloc.fill
-        assert isinstance(type_, Array)
-        value = repr(fill.value) if isinstance(fill, Const) else ""
-        kind = "empty" if fill is None else "zeros" if value in ("0", "0.0", "False") else "full"
-        kind = "ones" if value in ("1", "1.0", "True") else kind
-        dtype = dtype_name(type_.dtype)
-        tail = "" if kind != "full" or fill is None else f"{self.show.text(fill)}, "
-        if alloc.like is not None:
-            like = alloc.like.type
-            same = isinstance(like, Array) and like.dtype == type_.dtype
-            parts = f"{self.name(alloc.like)}, {tail}{'' if same else dtype}"
-            return f"np.{kind}_like({parts.removesuffix(', ')})"
-        fortran = type_.layout == "F" and type_.ndim > 1
-        axes = [self.show.text(a) for a in (reversed(alloc.shape) if fortran else alloc.shape)]
-        shape = axes[0] if len(axes) == 1 else f"({', '.join(axes)})"
-        return f"np.{kind}({shape}, {tail}{dtype})" + (".T" if fortran else "")
-
-    def _ensure(self, stmt: Ensure) -> None:
-        name, need = self.name(stmt.target), self.show.text(stmt.need)
-        self.copies((stmt.target,), (stmt.array,))
-        self.line(f"if {name}.size < {self.show.text(stmt.need, 5)}:", stmt.span)
-        self._depth += 1
-        self.emit(f"{name} = grow({name}, {need})")
-        self._depth -= 1
 
     def _if(self, stmt: If, leave: _Leave | None = None) -> None:
         then = self._branch(stmt, True, leave)
@@ -426,6 +411,6 @@ class _Printer:
                 continue
             places, values_ = (
                 ", ".join(c.place for c in group),
-                ", ".join(self.show.text(c.value) for c in group),
+                ", ".join(self.show.initial(c.value) for c in group),
             )
             self.emit(f"{places} = {values_}")
