@@ -432,6 +432,55 @@ def product(a):
     return s
 
 
+@njit
+def level(x, n):
+    a = np.zeros(2)
+    a[0] = x[0] if n == 0 else level(x, n - 1)[0] * x[1]
+    a[1] = math.sin(a[0])
+    return a
+
+
+@njit
+def overwritten_after(x, n):
+    """What a recursive function returned is overwritten by the one who received it."""
+    a = level(x, n)
+    s = a[1]
+    a[0] = 5.0
+    return s
+
+
+@njit
+def one_level_up(x, n):
+    if n == 0:
+        a = np.zeros(2)
+        a[0] = x[0]
+        return a
+    a = one_level_up(x, n - 1)
+    a[1] = a[0] * x[1]
+    a[0] = math.sin(a[1])
+    return a
+
+
+@njit
+def overwritten_above(x, n):
+    return one_level_up(x, n)[0]
+
+
+@njit
+def scale(a, b, n):
+    if n == 0:
+        return
+    b[0] *= a[1]
+    scale(a, b, n - 1)
+
+
+@njit
+def overlapping_views(x, n):
+    scale(x, x, n)
+    scale(x[:2], x[1:], n)
+    return x[0] * x[1]
+
+
 _rng = np.random.default_rng(5)
 
 
@@ -469,5 +518,8 @@ PROGRAMS = {
     "plain": (plain, (0.9, 4)),
     "sorted_copy": (sorted_copy, (_x(7),)),
     "karatsuba": (product, (_x(4),)),
+    "overwritten_after": (overwritten_after, (_x(2), 2)),
+    "overwritten_above": (overwritten_above, (_x(2), 3)),
+    "overlapping_views": (overlapping_views, (_x(3), 2)),
 }
 """Name -> (function, arguments); the first argument is differentiated."""

@@ -17,7 +17,7 @@ import adjit as aj
 from adjit.errors import UnsupportedError
 from tests.cases.recursive import LEFT, PROGRAMS, RIGHT, power, quicksort, walk_tree, with_locals
 
-COMPILED = ("quicksort", "locals", "same_array", "children", "pairs", "karatsuba")
+COMPILED = ("quicksort", "locals", "same_array", "children", "pairs", "karatsuba", "overwritten_above")
 
 
 def richardson(f, args, direction, step=1e-4):

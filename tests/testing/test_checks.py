@@ -174,14 +174,16 @@ def _objects(self: object, a: object) -> None:
     raise AssertionError("not legal")
 
 
+def tail(x, n):
+    """Reverse mode does not follow a view that a recursive function returns."""
+    return x if n == 0 else tail(x[1:], n - 1)
+
+
 def test_what_reverse_mode_refuses_is_still_held_to_in_forward_mode(
     plant: Callable[[Plant], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def shrinking(x):
-        v = x
-        for _ in range(2):
-            v = v[1:]
-        return math.sin(v[0])
+        return math.sin(tail(x, 2)[0])
 
     with pytest.raises(aj.UnsupportedError):
         check_function(shrinking, (A,))

@@ -53,6 +53,10 @@ class Alias:
         """The memory that `array` may refer to."""
         return self._roots.get(array, _NONE) if isinstance(array, Sym) else _NONE
 
+    def assume(self, array: Sym, roots: Roots) -> None:
+        """Let a symbol of no statement stand for some memory."""
+        self._roots[array] = roots
+
     def held(self, listed: Sym) -> Roots:
         """The memory that the arrays in a list may refer to."""
         return self._held.get(listed, _NONE)

@@ -94,6 +94,7 @@ class Regions:
         )
         self.of_call[id(call)] = (stores, loads)
         for access in (*stores, *loads):
+            self.where.setdefault(access.array, (self.root, -1))
             self.place[id(access)] = place
             self.assumed[id(access)] = call
 

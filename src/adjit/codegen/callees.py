@@ -42,9 +42,13 @@ def exact(argument: Atom, text: str, parameter: Sym) -> str:
         return f"np.bool_({text})"
     if isinstance(argument, Const) and argument.type == INT64:
         return f"int64({text})"
-    t = parameter.type
-    if isinstance(t, Array) and t.layout != "C" and argument != parameter:
-        return f"{text}[{', '.join(['::1'] * t.ndim)}]" if t.ndim else text
+    return text if argument == parameter else exactly(text, parameter.type)
+
+
+def exactly(text: str, t: Type) -> str:
+    """The text of an array as one of any layout, if that is the type."""
+    if isinstance(t, Array) and t.layout != "C" and t.ndim:
+        return f"{text}[{', '.join(['::1'] * t.ndim)}]"
     return text
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from adjit.analysis.ranges import unsigned_indices
 from adjit.codegen.allocation import allocation
-from adjit.codegen.callees import exact
+from adjit.codegen.callees import exact, exactly
 from adjit.codegen.coalesce import Variables
 from adjit.codegen.comments import source_line
 from adjit.codegen.copies import Copy, in_order
@@ -165,7 +165,9 @@ class _Printer:
         self._depth = 1
         self.block(f.body)
         if f.results:
-            values = ", ".join(self.show.text(a) for a in f.results)
+            recursive = any(isinstance(s, Call) and s.callee == f.name for s in walk(f.body))
+            shown = [(a, self.show.text(a)) for a in f.results]
+            values = ", ".join(exactly(text, a.type) if recursive else text for a, text in shown)
             self.emit(f"return ({values},)" if len(f.results) == 1 else f"return {values}")
         elif not self._lines or self._lines[-1].lstrip().startswith("#"):
             self.emit("return None")

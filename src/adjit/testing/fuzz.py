@@ -120,8 +120,24 @@ def _alarm(seconds: int) -> Generator[None]:
 
 def outcomes(settings: Settings) -> Iterator[Outcome]:
     """Check programs until the time is up or the seeds are; the first failures of each kind are shrunk and saved."""
-    if not settings.compiled:
+    with uncompiled(not settings.compiled):
+        yield from _outcomes(settings)
+
+
+@contextmanager
+def uncompiled(on: bool) -> Iterator[None]:
+    """Within it generated source runs as plain Python, in processes that are started too."""
+    before = os.environ.get("ADJIT_UNCOMPILED")
+    if on:
         os.environ["ADJIT_UNCOMPILED"] = "1"
+    try:
+        yield
+    finally:
+        if on and before is None:
+            os.environ.pop("ADJIT_UNCOMPILED", None)
+
+
+def _outcomes(settings: Settings) -> Iterator[Outcome]:
     started, seen = time.monotonic(), dict[str, int]()
     for seed in settings.seeds:
         if time.monotonic() - started > settings.seconds:

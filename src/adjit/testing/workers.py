@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
 import queue
 import time
 import warnings
@@ -13,7 +12,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from adjit.testing.fuzz import Outcome, Settings, outcomes, save
+from adjit.testing.fuzz import Outcome, Settings, outcomes, save, uncompiled
 from adjit.testing.programs import generate
 
 _DONE = "done"
@@ -75,10 +74,9 @@ class Workers:
                 worker.process.kill()
 
     def _start(self, k: int, settings: Settings) -> _Worker:
-        if not settings.compiled:
-            os.environ["ADJIT_UNCOMPILED"] = "1"  # what the child inherits
         process = self._context.Process(target=work, args=(settings, k, self._queue), daemon=True)
-        process.start()
+        with uncompiled(not settings.compiled):  # what the child inherits
+            process.start()
         return _Worker(process, settings, settings.seed, time.monotonic())
 
     def _heard(self, workers: dict[int, _Worker]) -> Iterator[Outcome]:

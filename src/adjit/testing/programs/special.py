@@ -63,7 +63,7 @@ class Special(Simple):
             )
             return out
         args = tuple(self.write.atom(scope) for _ in params.split(", "))
-        holes = ", ".join("{%d}" % k for k in range(len(args)))  # noqa: UP031
+        holes = ", ".join("1.0 * {%d}" % k for k in range(len(args)))  # noqa: UP031
         wrt = ", wrt=1" if len(args) > 1 else ""
         made = self.names.new("s")
         scope.floats.append(made)

@@ -145,15 +145,16 @@ def _reverse_form(callee: Callee, planner: Planner, built: Built) -> Function:
     primal = tuple(callee.function.params[k] for k in callee.needed)
     shadows = tuple(planner.shadow_of.values())
     state = (*(t.cursor for t in callee.state), *(t.buffer for t in callee.state))
-    groups = overlapping(callee.function.params, planner.alias)
-    groups += tuple(frozenset(planner.shadow_of[p] for p in g if p in planner.shadow_of) for g in groups)
+    together = overlapping(callee.function.params, planner.alias)
+    groups = [frozenset(p for p in g if p in primal) for g in together]
+    groups += [frozenset(planner.shadow_of[p] for p in g if p in planner.shadow_of) for g in together]
     whole = Function(
         callee.backward,
         (*primal, *shadows, *planner.seeds, *state),
         built[1].block(),
         built[2],
         span=callee.function.span,
-        overlapping=groups,
+        overlapping=tuple(g for g in groups if len(g) > 1),
     )
     return replace(_tidied(whole), params=whole.params)
 

@@ -56,6 +56,7 @@ class Calls:
     def __init__(self, program: Function, alias: Alias, activity: Activity):
         self.alias = alias
         self.restore: Roots = _NONE
+        self._members: dict[Sym, Sym] = {}
         self.functions = {f.name: f for f in program.functions}
         self._direct = {name: set(_callees(f)) for name, f in self.functions.items()}
         self.written = {name: self._written(name) for name in self.functions}
@@ -73,8 +74,17 @@ class Calls:
         return self._meeting(call, self.callees[call.callee].reads)
 
     def _meeting(self, call: Call, roots: Roots) -> tuple[Sym, ...]:
-        arrays = (a for a in call.args if isinstance(a, Sym) and isinstance(a.type, Array))
-        return tuple(a for a in arrays if not self.alias.roots(a).isdisjoint(roots))
+        given = (a if isinstance(a.type, Array) else self._held(a) for a in call.args if isinstance(a, Sym))
+        return tuple(a for a in given if a is not None and not self.alias.roots(a).isdisjoint(roots))
+
+    def _held(self, listed: Sym) -> Sym | None:
+        """A symbol that stands for all arrays in a list; None for a number."""
+        if not isinstance(listed.type, RefList):
+            return None
+        if listed not in self._members:
+            member = self._members[listed] = Sym(listed.name, listed.type.element)
+            self.alias.assume(member, self.alias.held(listed))
+        return self._members[listed]
 
     def reached(self, name: str) -> list[str]:
         """The function and all that it calls, in the program's order."""
