@@ -6,8 +6,12 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from numba import float64, int64
 
 import adjit as aj
+from adjit import rules
+from adjit.analysis.numba_types import resolve
+from adjit.frontend import known
 
 X = np.array([3.0, 1.0, 2.0, 5.0, 1.0])
 
@@ -84,6 +88,17 @@ def test_ldexp_keeps_float32() -> None:
     value, slope = aj.value_and_grad(lambda x: math.ldexp(x, int(math.floor(x))))(np.float32(3.25))
     assert (value, slope) == (26.0, 8.0)
     assert type(value) is np.float32
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in dir(math) if callable(getattr(math, n)) and not n.startswith("_")]
+)
+def test_all_of_math_that_numba_compiles_is_known(name: str) -> None:
+    function = getattr(math, name)
+    several = [(float64,), (float64, float64), (int64,), (int64, int64), (float64, int64)]
+    for types in several:
+        if resolve(function, types) is not None:
+            assert known.find(function) is not None or rules.find(function, len(types)) is not None
 
 
 def extremes(x):
