@@ -29,6 +29,10 @@ class ArgumentError(AdjitError, ValueError):
     """An argument does not fit: its type, structure, shape, dtype, layout, aliasing or writability."""
 
 
+class CallError(ArgumentError, TypeError):
+    """A call without an argument, or with one too many or unknown: also the TypeError of Python's own call."""
+
+
 class MemoryLimitError(AdjitError, MemoryError):
     """A record would not fit in memory."""
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import adjit as aj
+from adjit.errors import CallError
 
 
 class Params(NamedTuple):
@@ -92,13 +93,13 @@ def test_wrt_tuple_gives_a_tuple():
 def test_keywords_and_defaults_belong_to_f():
     positional = aj.grad(weighted)(X, 2.0, 5)
     np.testing.assert_array_equal(aj.grad(weighted)(a=2.0, x=X, k=5), positional)
-    with pytest.raises(TypeError, match="missing a required argument: 'a'"):
+    with pytest.raises(CallError, match="missing a required argument: 'a'"):
         aj.grad(weighted)(X)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'c'"):
+    with pytest.raises(CallError, match="unexpected keyword argument 'c'"):
         aj.grad(weighted)(X, 2.0, c=1)
-    with pytest.raises(TypeError, match="multiple values for argument 'a'"):
+    with pytest.raises(CallError, match="multiple values for argument 'a'"):
         aj.grad(weighted)(X, 2.0, a=1)
-    with pytest.raises(TypeError, match="takes 3 positional"):
+    with pytest.raises(CallError, match="takes 3 positional"):
         aj.grad(weighted)(X, 2.0, 1, 1)
 
 
@@ -193,7 +194,7 @@ class TestRefusals:
             aj.grad(weighted, wrt=7)
         with pytest.raises(aj.ArgumentError, match="twice"):
             aj.grad(weighted, wrt=(0, "x"))
-        with pytest.raises(aj.ArgumentError, match="twice"):
+        with pytest.raises(aj.ArgumentError, match="inside of it"):
             aj.grad(in_params, wrt=("p", "p.D"))
         with pytest.raises(aj.ArgumentError, match="no 'E' in 'p'"):
             aj.grad(in_params, wrt="p.E")(Params(2.0, 3, X), 1.5)
@@ -211,7 +212,7 @@ class TestRefusals:
         [
             ([1.0], "list"),
             ({}, "dict"),
-            ("a", "str"),
+            (b"a", "bytes"),
             (np.array([object()]), "dtype object"),
             (np.array([1.0], dtype=">f8"), "byte-swapped"),
             (np.array([1.0], dtype=np.float16), "float16"),
@@ -245,8 +246,10 @@ class TestRefusals:
             aj.grad(f)(X)
 
     def test_functions_without_source(self):
-        with pytest.raises(aj.ArgumentError, match="wrap it"):
+        with pytest.raises(aj.ArgumentError, match="no Python source to differentiate, and no rule"):
             aj.grad(np.sum)
+        with pytest.raises(aj.ArgumentError, match="wrap it"):
+            aj.grad(np.sin)
         with pytest.raises(aj.ArgumentError, match="expected a function"):
             aj.grad(3)
 

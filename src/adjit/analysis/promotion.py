@@ -16,7 +16,7 @@ import numpy as np
 from adjit.analysis import numba_types
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Let
-from adjit.ir.types import INT64, UNKNOWN, Array, Scalar, Type
+from adjit.ir.types import FLOAT32, FLOAT64, INT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _PYTHON_NUMBERS = frozenset({"int", "float", "bool", "builtins.int", "builtins.float", "builtins.bool"})
@@ -80,6 +80,8 @@ def _special(let: Let, facts: tuple[Fact, ...]) -> Scalar | None:
             return INT64
         case "stop_gradient":
             return first if isinstance(first, Scalar) else None
+        case "real" | "imag" if isinstance(first, Scalar) and not first.is_bool:
+            return _PARTS.get(first.name, first)
         case "select":
             got = numba_types.unify(facts[1].type, facts[2].type)
             return got if isinstance(got, Scalar) else None
@@ -87,7 +89,11 @@ def _special(let: Let, facts: tuple[Fact, ...]) -> Scalar | None:
             return None
 
 
-_SPECIAL = frozenset({"cast", "dim", "stop_gradient", "select"})
+_APART = {"select": 0, "ldexp": 1, "round_to": 1}
+"""Operands that keep their own type: a condition, an exponent of 2, a number of digits."""
+
+_SPECIAL = frozenset({"cast", "dim", "stop_gradient", "select", "real", "imag"})
+_PARTS = {"complex64": FLOAT32, "complex128": FLOAT64}
 
 
 def spelled_as(let: Let, arguments: tuple[Type, ...], result: Scalar) -> str | None:
@@ -120,7 +126,7 @@ def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | N
 
 def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     """NumPy 2's typing: operands are cast to the common type, small integers stay small."""
-    common = promote(tuple(f for k, f in enumerate(facts) if not (let.op == "select" and k == 0)))
+    common = promote(tuple(f for k, f in enumerate(facts) if _APART.get(let.op) != k))
     casts = tuple(_operand_cast(let, k, f, common) for k, f in enumerate(facts))
     cast_facts = tuple(f if c is None else Fact(c) for f, c in zip(facts, casts, strict=True))
     if let.op in _SPECIAL:
@@ -148,7 +154,7 @@ def _operand_cast(let: Let, k: int, fact: Fact, common: Fact | None) -> Scalar |
         return None
     if not isinstance(fact.type, Scalar) or not common.type.differentiable or fact.type.is_bool:
         return None
-    if let.op == "select" and k == 0:
+    if _APART.get(let.op) == k:
         return None
     if let.op == "pow" and k == 1 and fact.weak and fact.type.is_int:
         return None

@@ -30,7 +30,8 @@ def check_grad(f: Callable[..., Any], *args: Any, **kwargs: Any) -> CheckReport:
     differences extrapolated to step zero. float32 arguments are compared with differences in float64. All calls
     work on copies.
     Returns: a report with the largest relative errors.
-    Raises: CheckError, naming the worst component, if something disagrees, or if differences do not settle.
+    Raises: CheckError, naming the worst component, if a derivative is not what differences of several sizes settle
+    at, or if they do not settle: at a kink or a jump, or so near one that even the smallest steps cross it.
     """
     from adjit.api.compare import Comparison
 

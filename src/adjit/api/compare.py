@@ -17,7 +17,7 @@ from adjit.api.source import source_of
 from adjit.api.vjp import vjp
 from adjit.errors import ArgumentError, CheckError, MissingRuleError, UnsupportedError
 from adjit.runtime.arguments import spec_of
-from adjit.runtime.differences import derivative
+from adjit.runtime.differences import STEPS, Differences, Estimate
 
 _DIRECTIONS = 3
 _TOLERANCE = {"float64": 1e-6, "float32": 5e-3}
@@ -58,17 +58,19 @@ class Comparison:
     def run(self) -> CheckReport:
         value_error = self._values()
         weights = [self.rng.standard_normal(np.shape(v)) for v in self._outputs(self.args)]
+        if self.scalar:
+            weights[0] = np.ones(())  # so that its cotangents are those of the gradient
         reverse = self._reverse(weights)
         joint = self._joint() if self.scalar else None
         errors: dict[str, float] = {"reverse": 0.0, "joint": 0.0, "forward": 0.0}
         forward_known = True
         for _ in range(_DIRECTIONS):
             direction = [self.rng.standard_normal(np.shape(v)) * _size(v) for v in self.at]
-            slopes, noise = self._differences(direction, weights)
-            self._compare("reverse", reverse, direction, slopes[0], noise[0], weights, errors)
+            slopes = self._differences(direction, weights)
+            self._compare("reverse", reverse, direction, slopes, weights, errors)
             if joint is not None:
-                self._compare("joint", joint, direction, slopes[1], noise[1], weights, errors)
-            forward_known = forward_known and self._forward(direction, weights, slopes[0], noise[0], errors)
+                self._compare("joint", joint, direction, slopes, weights, errors)
+            forward_known = forward_known and self._forward(direction, weights, slopes, errors)
         return CheckReport(
             value_error,
             errors["reverse"],
@@ -115,8 +117,8 @@ class Comparison:
         after = list(_floats(own))
         return [*_floats((value,)), *(after[k] for k in self.writes)]
 
-    def _differences(self, direction: Sequence[Any], weights: Sequence[Any]) -> Any:
-        """Slopes along a direction of the weighted outputs and of the first output, with error estimates."""
+    def _differences(self, direction: Sequence[Any], weights: Sequence[Any]) -> Differences:
+        """Slopes along a direction: of the weighted outputs, and of the first output."""
 
         def phi(h: float) -> np.ndarray[Any, Any]:
             moved = iter([_cast(v, self.wide) + h * d for v, d in zip(self.at, direction, strict=True)])
@@ -124,7 +126,7 @@ class Comparison:
             out = self._outputs(args, self.wide)
             return np.array([_dot(weights, out), float(out[0]) if self.scalar else 0.0])
 
-        return derivative(phi)
+        return Differences(phi)
 
     def _function(self) -> Callable[..., Any]:
         return pure(self.f) if self.writes else self.f
@@ -141,9 +143,7 @@ class Comparison:
         full = [next(parts) if any(True for _ in _floats((a,))) else None for a in self.args]
         return _matched(full, self.args)
 
-    def _forward(
-        self, direction: Any, weights: Any, slope: float, noise: float, errors: dict[str, float]
-    ) -> bool:
+    def _forward(self, direction: Any, weights: Any, slopes: Differences, errors: dict[str, float]) -> bool:
         if self.kwargs:
             return False
         given = iter(direction)
@@ -154,31 +154,57 @@ class Comparison:
             return False
         found = list(_floats((tangent,)))
         scale = sum(float(np.sum(abs(w * t))) for w, t in zip(weights, found, strict=True))
-        self._judge("forward", _dot(weights, found), slope, noise, scale, errors)
+        self._judge("forward", _dot(weights, found), slopes, scale, errors)
         return True
 
     def _compare(
-        self, kind: str, gradient: Any, direction: Any, slope: float, noise: float, weights: Any, errors: Any
+        self, kind: str, gradient: Any, direction: Any, slopes: Differences, weights: Any, errors: Any
     ) -> None:
         scale = sum(float(np.sum(abs(g * d))) for g, d in zip(gradient, direction, strict=True))
         try:
-            self._judge(kind, _dot(gradient, direction), slope, noise, scale, errors)
+            self._judge(kind, _dot(gradient, direction), slopes, scale, errors)
         except CheckError as error:
             raise CheckError(f"{error.reason}{self._worst(kind, gradient, weights)}", error.remedy) from None
 
-    def _judge(self, kind: str, found: float, slope: float, noise: float, scale: float, errors: Any) -> None:
-        scale = max(scale, abs(slope), np.finfo(float).tiny)
-        if not noise <= _SETTLED * scale:
-            raise CheckError(
-                f"differences of {self.source.name}() do not settle ({slope:.6g} with error {noise:.1g})",
-                "it may have a kink or a jump here, or not be finite; check it at other arguments",
-            )
-        gap = abs(found - slope)
-        if not gap <= self.tolerance * scale + 10 * noise:
-            raise CheckError(
-                f"{kind} derivative of {self.source.name}() is {found:.9g}, differences say {slope:.9g}"
-            )
-        errors[kind] = max(errors[kind], gap / scale)
+    def _judge(self, kind: str, found: float, slopes: Differences, scale: float, errors: Any) -> None:
+        """Compare one directional derivative with differences.
+
+        It passes if it is what differences settle at: those with the largest steps, or else the most exact of those
+        that agree with the smallest steps that settle at all. It is wrong only if tables of different steps settle
+        at one other slope (see `_refuted`); all else may be a jump or a kink nearby.
+        """
+        component = 1 if kind == "joint" else 0
+        settled: list[tuple[int, Estimate]] = []
+        for table in range(len(STEPS)):
+            estimate = slopes.central(table, component)
+            size = max(scale, abs(estimate.slope), np.finfo(float).tiny)
+            if not estimate.error <= _SETTLED * size:
+                continue
+            settled.append((table, estimate))
+            if table == 0 and estimate.near(found, self.tolerance * size):
+                break
+        if not settled:
+            raise self._unsettled(slopes, component)
+        last = settled[-1][1]
+        size = max(scale, abs(last.slope), np.finfo(float).tiny)
+        agreeing = [e for _, e in settled if e.agrees(last, self.tolerance * size)]
+        best = min(agreeing, key=lambda e: e.error)
+        if best.near(found, self.tolerance * size):
+            errors[kind] = max(errors[kind], abs(found - best.slope) / size)
+            return
+        if last.near(found, self.tolerance * size) or not _refuted(found, best, slopes, component, settled):
+            raise self._unsettled(slopes, component)
+        raise CheckError(
+            f"{kind} derivative of {self.source.name}() is {found:.9g}, differences say {best.slope:.9g}"
+        )
+
+    def _unsettled(self, slopes: Differences, component: int) -> CheckError:
+        tables = [(h, slopes.central(t, component)) for t, h in enumerate(STEPS)]
+        found = ", ".join(f"{e.slope:.6g} with error {e.error:.1g} for steps up to {h:g}" for h, e in tables)
+        return CheckError(
+            f"differences of {self.source.name}() do not settle ({found})",
+            "it may have a kink or a jump here, or not be finite; check it at other arguments",
+        )
 
     def _worst(self, kind: str, gradient: Sequence[Any], weights: Sequence[Any]) -> str:
         """The component that disagrees most, among all of a small input or some of a large one."""
@@ -189,13 +215,17 @@ class Comparison:
         for k, i in places:
             direction = [np.zeros(np.shape(v)) for v in self.at]
             direction[k][i] = _size(self.at[k])
-            slope = self._differences(direction, weights)[0][column] / _size(self.at[k])
+            slopes = self._differences(direction, weights)
+            slope = _best(slopes, column).slope / _size(self.at[k])
             found = float(np.asarray(gradient[k])[i])
             gap = abs(found - slope) if np.isfinite(found) else np.inf
             if gap > worst[0]:
                 index = f"[{', '.join(map(str, i))}]" if i else ""
-                worst = gap, f"; worst: {self._names()[k]}{index} is {found:.9g}, differences say {slope:.9g}"
-        return worst[1]
+                worst = gap, f"{self._names()[k]}{index} is {found:.9g}, differences say {slope:.9g}"
+        weighted = (
+            "" if kind == "joint" or (self.scalar and len(weights) == 1) else " (outputs weighted at random)"
+        )
+        return f"; worst{weighted}: {worst[1]}" if worst[1] else ""
 
     def _names(self) -> list[str]:
         """The names of the float leaves of the positional arguments."""
@@ -282,6 +312,35 @@ def _matched(gradients: Any, args: tuple[Any, ...]) -> list[Any]:
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> float:
     return float(sum(np.sum(np.asarray(x) * np.asarray(y)) for x, y in zip(a, b, strict=True)))
+
+
+def _refuted(
+    found: float, best: Estimate, slopes: Differences, component: int, settled: Sequence[tuple[int, Estimate]]
+) -> bool:
+    """Whether two tables of different steps say the same other slope, and left and right sides as well.
+
+    All of this far more exactly than by how much the found one is off.
+    """
+    little = abs(found - best.slope) / 20 if np.isfinite(found) else np.inf
+    exact = [(t, e) for t, e in settled if e.error <= little][-2:]
+    if len(exact) < 2 or not abs(exact[0][1].slope - exact[1][1].slope) <= little:
+        return False
+    for table, _ in reversed(settled):
+        left, right = slopes.sides(table, component)
+        if left.error + right.error <= little:
+            return abs(left.slope - right.slope) <= little
+    return False
+
+
+def _best(slopes: Differences, component: int) -> Estimate:
+    """The first table that is exact to six digits, else the one with the smallest error."""
+    best = Estimate(np.nan, np.inf)
+    for table in range(len(STEPS)):
+        estimate = slopes.central(table, component)
+        if estimate.error <= 1e-6 * abs(estimate.slope):
+            return estimate
+        best = estimate if estimate.error <= best.error else best
+    return best
 
 
 def _size(v: Any) -> float:

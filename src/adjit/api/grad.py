@@ -124,8 +124,10 @@ class _Joint:
         selection = select(paths, leaves)
         self.compiled = engine.compile(specs, "joint", selection.active, aux=has_aux, final=False)
         self._call, self._captures = self.compiled.call, tuple(self.compiled.captures)
-        out = _scalar_result(self.compiled.out, has_aux, engine.source)
-        self._tail = (seed(out),)
+        if self.compiled.raises:  # as the plain call does, at each call
+            self._tail = ()
+        else:
+            self._tail = (seed(_scalar_result(self.compiled.out, has_aux, engine.source)),)
         self._leaves = leaves.of
         self._results = Results(self.compiled.out)
         self._gradients = Gradients(leaves, selection.active)
@@ -148,6 +150,14 @@ class _Joint:
         return (gradient, self._results.value(flat)[1]) if self._has_aux else gradient
 
 
+def _name(source: Source) -> str:
+    """The function as a message names it: "f()", or "the gradient of f()" where an operator made it."""
+    made = source.base
+    if not isinstance(made, Transformed):
+        return f"{source.name}()"
+    return f"{'the gradient' if made.kind == 'grad' else 'value_and_grad'} of {_name(made.source_)}"
+
+
 def _scalar_result(out: Spec, has_aux: bool, source: Source) -> Leaf:
     """The leaf that is seeded. Raises ArgumentError if the function does not return a real scalar."""
     where = place(source.signature.py_func)
@@ -159,12 +169,12 @@ def _scalar_result(out: Spec, has_aux: bool, source: Source) -> Leaf:
     if isinstance(out, Leaf) and isinstance(out.type, Scalar) and out.type.is_float:
         return out
     reason = (
-        f"a gradient needs a function that returns a real scalar; {source.name}() returns {describe(out)}"
+        f"a gradient needs a function that returns a real scalar; {_name(source)} returns {describe(out)}"
     )
     if isinstance(out, NoneSpec):
         remedy = "use aj.autodiff with shadows, or aj.vjp(aj.pure(f), ...), whose states are results"
     elif isinstance(out, Leaf) and isinstance(out.type, Array):
-        remedy = "use aj.vjp(f, ...), or return a scalar such as x.sum()"
+        remedy = "use aj.vjp(f, ...), or return one number, such as the sum of the elements (a loop)"
     elif isinstance(out, TupleSpec):
         remedy = "use aj.vjp(f, ...), or has_aux=True if it returns (scalar, aux)"
     else:

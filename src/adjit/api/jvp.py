@@ -62,7 +62,8 @@ class _Forward:
         self._leaves = leaves.of
         self._guard = Guard(leaves, self.compiled)
         self._results = Results(self.compiled.out)
-        require_result(self.compiled.out, self._results, engine.source, "jvp")
+        if not self.compiled.raises:
+            require_result(self.compiled.out, self._results, engine.source, "jvp")
         self._active = [
             (i, leaves.all[i], f"'{leaves.names[i]}'", leaves.is_array(i), bool(self.compiled.written[i]))
             for i, on in enumerate(active)

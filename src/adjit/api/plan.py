@@ -70,7 +70,8 @@ class Guard:
                 )
         self._captured = tuple(c for c in compiled.captures if isinstance(c, np.ndarray))
         names = [f"'{of.names[i]}'" for i in self._at]
-        names += [f"captured array {k}" for k in range(len(self._captured))]
+        pairs = zip(compiled.captured, compiled.captures, strict=True)
+        names += [f"the captured array '{name}'" for name, c in pairs if isinstance(c, np.ndarray)]
         names += [name for name, _ in shadows]
         writes = [*written, *(False for _ in self._captured), *(w for _, w in shadows)]
         self._disjoint = Disjoint(names, writes)

@@ -10,11 +10,13 @@ from types import FunctionType
 from typing import Any
 
 from numba.core.dispatcher import Dispatcher
+from numba.np.ufunc.dufunc import DUFunc
+from numba.np.ufunc.gufunc import GUFunc
 
 from adjit.errors import ArgumentError
 from adjit.rules.custom import CustomFunction
-from adjit.runtime.arguments import StaticFunction
-from adjit.runtime.signature import Signature
+from adjit.runtime.arguments import StaticFunction, key_of
+from adjit.runtime.signature import Signature, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def _peel(f: Any) -> Source:
         if isinstance(f, functools.partial):
             prefix, keywords, f = f.args + prefix, {**f.keywords, **keywords}, f.func
         elif inspect.ismethod(f):
+            _check_owner(f)
             prefix, f = (f.__self__, *prefix), f.__func__
         elif isinstance(f, Layer):
             options, pure, f = options.over(f.layer_options), pure or f.layer_pure, f.f
@@ -123,8 +126,44 @@ def python_function(f: Any) -> FunctionType:
         raise ArgumentError(
             f"expected a function, got {f!r}", "pass a function, a dispatcher or a partial of one"
         )
-    name = getattr(f, "__name__", None) or type(f).__name__
-    raise ArgumentError(f"{name} has no Python source to differentiate", f"wrap it: lambda x: {name}(x)")
+    raise ArgumentError(*_no_source(f))
+
+
+def _no_source(f: Any) -> tuple[str, str]:
+    """Why a callable cannot be read, and what to pass instead."""
+    from adjit import rules  # only for a message: none is needed where a program comes from the cache
+    from adjit.frontend import remedies
+    from adjit.frontend.calls import name_of
+
+    name = name_of(f)
+    if isinstance(f, DUFunc | GUFunc):
+        remedy = "decorate the function with njit instead, and call it for each element"
+        return f"'{name}' is made by numba.vectorize or guvectorize", remedy
+    if isinstance(getattr(f, "__wrapped__", None), FunctionType | Dispatcher) and not remedies.library(f):
+        return f"'{name}' is a wrapper around a function", f"pass the function inside: {name}.__wrapped__"
+    if not hasattr(f, "__name__"):
+        remedy = f"write a function that takes the numbers and arrays that {type(f).__name__}.__call__ reads"
+        return f"an object of class {type(f).__name__} is not a function", remedy
+    rule = rules.find(f)
+    if rule is None:
+        remedy = "write it in Python, or call it in a function that has a rule (@aj.custom_vjp)"
+        return f"'{name}' has no Python source to differentiate, and no rule", remedy
+    call = ", ".join("xyz"[: rule.arity])
+    return f"'{name}' has no Python source to differentiate", f"wrap it: lambda {call}: {name}({call})"
+
+
+def _check_owner(method: Any) -> None:
+    """Raise ArgumentError where a bound method's object is not one that adjit takes as an argument."""
+    owner, name = method.__self__, method.__qualname__.rpartition("<locals>.")[2]
+    if isinstance(owner, type):
+        remedy = "make it a @staticmethod, or a function"
+        raise ArgumentError(f"'{name}' is a class method", remedy, place(method.__func__))
+    try:
+        key_of(owner)
+    except ArgumentError as error:
+        remedy = "write a function that takes the fields it reads, or make the class a NamedTuple"
+        reason = f"'{name}' is a bound method, and adjit does not take its object as an argument"
+        raise ArgumentError(reason, remedy, place(method.__func__)) from error
 
 
 class Layer(Wrapped):

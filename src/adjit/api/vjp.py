@@ -76,7 +76,8 @@ class _Split:
         self._leaves = tree.of
         self._guard = Guard(tree, self.compiled)
         self.results = Results(self.compiled.out)
-        require_result(self.compiled.out, self.results, engine.source, "vjp")
+        if not self.compiled.raises:
+            require_result(self.compiled.out, self.results, engine.source, "vjp")
         self.gradients = Gradients(tree, active)
         signature = engine.source.signature
         trees = (_tree(tree, signature, k + prefix, active) for k in range(count))

@@ -24,10 +24,16 @@ def paths(wrt: Wrt, signature: Signature) -> tuple[str, ...]:
     for k, path in enumerate(found):
         for other in found[:k]:
             if f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}."):
-                raise ArgumentError(
-                    f"wrt names '{path}' twice (also as '{other}')", "name each argument once"
-                )
+                raise ArgumentError(_twice(found, items, path, other), "name each argument once")
     return found
+
+
+def _twice(found: tuple[str, ...], items: tuple[object, ...], path: str, other: str) -> str:
+    if path != other:
+        whole, part = sorted((path, other), key=len)
+        return f"wrt names '{whole}' and '{part}', which is inside of it"
+    given = " and ".join(f"wrt={item!r}" for item, p in zip(items, found, strict=True) if p == path)
+    return f"wrt names '{path}' twice ({given})"
 
 
 def _path(item: object, signature: Signature) -> str:

@@ -13,7 +13,7 @@ from numba.core import types as nb_types
 
 from adjit import rules
 from adjit.errors import MissingRuleError
-from adjit.frontend import arrays, creation, custom, derive, expressions, inline, known
+from adjit.frontend import arrays, creation, custom, derive, expressions, inline, known, remedies
 from adjit.frontend.context import Lowering
 from adjit.frontend.fence import WRITE_THE_LOOP
 from adjit.frontend.values import (
@@ -114,28 +114,19 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
             lx.refuse(
                 node, f"keywords of '{name_of(obj)}' are not supported", "pass its arguments by position"
             )
-        if any(is_array(a) for a in args):
-            lx.refuse(node, f"'{name_of(obj)}' of a whole array", WRITE_THE_LOOP)
+        whole = [k for k, a in enumerate(args) if is_array(a)]
+        if whole:
+            given = node.args if isinstance(node, ast.Call) else []
+            operands = given[whole[0] : whole[0] + 1]
+            reason = f"'{name_of(obj)}' of a whole array"
+            lx.refuse(node, reason + remedies.which(operands, args[whole[0]]), WRITE_THE_LOOP)
         return apply_rule(lx, obj, tuple(expressions.number(lx, a, node) for a in args), node)
     inner = getattr(obj, "py_func", None)
     if isinstance(inner, FunctionType):
         return inline.call_function(lx, inner, obj, args, kwargs, node)
-    if isinstance(obj, FunctionType) and not _library(obj):
+    if isinstance(obj, FunctionType) and not remedies.library(obj):
         return inline.call_function(lx, obj, None, args, kwargs, node)
     _missing(lx, obj, node)
-
-
-def _library(obj: FunctionType) -> bool:
-    """Functions of libraries whose Python source is not meant to be differentiated."""
-    return (obj.__module__ or "").partition(".")[0] in (
-        "numpy",
-        "scipy",
-        "numba",
-        "adjit",
-        "math",
-        "random",
-        "builtins",
-    )
 
 
 def _hashable(obj: object) -> bool:
@@ -151,6 +142,8 @@ def name_of(obj: object) -> str:
     name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
     if name is None:
         return f"an object of type {type(obj).__name__}"
+    if "<locals>" in name:
+        return name.rpartition("<locals>.")[2]
     module = getattr(obj, "__module__", None) or ("numpy" if isinstance(obj, np.ufunc) else "")
     return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
 
@@ -172,7 +165,7 @@ def _missing(lx: Lowering, obj: object, node: ast.AST) -> NoReturn:
         lx.refuse(node, f"{expressions.kind(Static(obj))} is called")
     raise MissingRuleError(
         f"the call of '{name_of(obj)}' has no known derivative",
-        "write it in plain Python, or give a rule: wrap the call in a function with @aj.custom_vjp",
+        remedies.in_place_of(obj, node, name_of(obj)),
         lx.span(node),
     )
 

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import numpy as np
 
-from adjit.frontend import arrays, calls, comparisons, indexing, lists, statements
+from adjit.frontend import arrays, calls, comparisons, indexing, lists, remedies, statements
 from adjit.frontend.context import DeadPath, Frame, Lowering
 from adjit.frontend.fence import EXPRESSIONS, WRITE_THE_LOOP
 from adjit.frontend.values import (
@@ -25,6 +25,7 @@ from adjit.frontend.values import (
     is_array,
     kind,
     same_static,
+    two_names,
 )
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Sym, Undef, const
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, Scalar
@@ -131,7 +132,7 @@ def lookup(lx: Lowering, name: str, node: ast.AST) -> Value:
         a, b = value.kinds
         if "nothing" in value.kinds:
             lx.refuse(node, f"'{name}' is {a if b == 'nothing' else b} on one path and not bound on another")
-        lx.refuse(node, f"'{name}' is {a} on one path and {b} on another", "use two names")
+        lx.refuse(node, f"'{name}' is {a} on one path and {b} on another", two_names(value.kinds))
     return value
 
 
@@ -160,7 +161,8 @@ def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
         return lx.wrap(scope.globals[name], name, node)
     if hasattr(builtins, name):
         return lx.wrap(getattr(builtins, name), name, node)
-    lx.refuse(node, f"the name '{name}' is not defined")
+    known = [*scope.scope.names, *frame.scope.names, *scope.cells, *scope.globals]
+    lx.refuse(node, *remedies.undefined(name, known))
 
 
 def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
@@ -173,9 +175,7 @@ def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
         fields = getattr(owner.cls, "_fields", ())
         if name in fields:
             return owner.items[fields.index(name)]
-        if name in ("_replace", "count", "index", "_asdict") or owner.cls is None:
-            lx.refuse(node, f"the tuple method '{name}' is not supported", "build the tuple anew")
-        return Method(owner, name)
+        lx.refuse(node, *remedies.tuple_attribute(owner, name, node))
     if isinstance(owner, Static):
         if isinstance(owner.value, Static | str | bytes | list | dict | set):
             lx.refuse(node, f"the method '{name}' of {kind(owner)} is not supported")
@@ -264,7 +264,8 @@ def binary(
     if is_array(a) or is_array(b):
         lists = [x for x in (a, b) if isinstance(x, Sym) and x in lx.lists]
         what = "list" if lists else "array"
-        lx.refuse(node, f"arithmetic on a whole {what}", WRITE_THE_LOOP)
+        whole = remedies.which(remedies.operands(node)[0 if is_array(a) else 1 :], a if is_array(a) else b)
+        lx.refuse(node, f"arithmetic on a whole {what}{whole}", WRITE_THE_LOOP)
     if key is None:
         lx.refuse(node, "the operator '@' is not supported yet", "write the loop")
     x, y = number(lx, a, node), number(lx, b, node)

@@ -12,9 +12,9 @@ WRITE_THE_LOOP = "write the loop; whole-array statements are not supported yet"
 
 STATEMENTS: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Try: ("'try' cannot be differentiated", "test the condition with 'if' instead"),
-    ast.AsyncFunctionDef: ("'async' functions cannot be differentiated", "use a plain function"),
-    ast.AsyncFor: ("'async for' cannot be differentiated", "use a plain loop"),
-    ast.AsyncWith: ("'async with' cannot be differentiated", ""),
+    ast.AsyncFunctionDef: ("an 'async' function", "write 'def' in place of 'async def'"),
+    ast.AsyncFor: ("'async for' cannot be differentiated", "write 'for' in place of 'async for'"),
+    ast.AsyncWith: ("'async with' cannot be differentiated", "move it out of the function"),
     ast.ClassDef: ("a class definition inside a differentiated function", "define it outside"),
     ast.Import: ("an import inside a differentiated function", "import at the top of the module"),
     ast.ImportFrom: ("an import inside a differentiated function", "import at the top of the module"),
@@ -31,7 +31,7 @@ EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
     ast.GeneratorExp: ("a generator cannot be differentiated", "write the loop"),
     ast.Yield: ("a generator cannot be differentiated", "fill an array and return it"),
     ast.YieldFrom: ("a generator cannot be differentiated", "fill an array and return it"),
-    ast.Await: ("'await' cannot be differentiated", ""),
+    ast.Await: ("'await' cannot be differentiated", "await outside of the function"),
     ast.JoinedStr: ("formatted strings are not supported", "leave text out of differentiated code"),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from adjit.frontend import expressions, lists
+from adjit.frontend import expressions, lists, remedies
 from adjit.frontend.context import Lowering
 from adjit.frontend.fence import WRITE_THE_LOOP
 from adjit.frontend.values import FlatValue, SliceValue, Static, TupleValue, Value, is_array, is_scalar, kind
@@ -77,7 +77,9 @@ def resolve(lx: Lowering, owner: Sym, index: Value, node: ast.AST) -> tuple[Sym,
     dots = [k for k, p in enumerate(parts) if isinstance(p, Static) and p.value is Ellipsis]
     given = len(parts) - len(dots)
     if given > type_.ndim:
-        lx.refuse(node, f"{given} indices for an array of {type_.ndim} dimensions")
+        indices = "1 index" if given == 1 else f"{given} indices"
+        remedy = "pass a number, or an array" if type_.ndim == 0 else "leave out an index"
+        lx.refuse(node, f"{indices} for an array of {type_.ndim} dimensions", remedy)
     if len(dots) > 1:
         lx.refuse(node, "an index has at most one '...'")
     at = dots[0] if dots else len(parts)
@@ -124,7 +126,7 @@ def _tuple_item(lx: Lowering, owner: TupleValue, index: Value, node: ast.AST) ->
     k = expressions.number(lx, index, node)
     if isinstance(k, Const) and isinstance(k.value, int):
         if not -count <= k.value < count:
-            lx.refuse(node, f"the index {k.value} is outside of a tuple of {count}")
+            lx.refuse(node, *remedies.outside(k.value, count, node))
         return owner.items[k.value]
     if isinstance(k, Const) or not count:
         lx.refuse(node, "this index of a tuple is not supported")

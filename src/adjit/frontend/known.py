@@ -7,6 +7,7 @@ import builtins
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
@@ -17,7 +18,9 @@ from adjit.frontend import (
     creation,
     expressions,
     indexing,
+    inline,
     iteration,
+    library,
     lists,
     reductions,
     statements,
@@ -138,6 +141,38 @@ def _extremum(op: str) -> Handler:
         return reductions.extremum(lx, op, args, kwargs, node)
 
     return handler
+
+
+def _place_of(name: str) -> Handler:
+    def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+        return reductions.place_of(lx, name, args, kwargs, node)
+
+    return handler
+
+
+def _limits(made: type[np.finfo[Any]] | type[np.iinfo[Any]], name: str) -> Handler:
+    def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+        if kwargs or len(args) != 1:
+            lx.refuse(node, f"'np.{name}' takes one dtype")
+        dtype = creation.dtype_of(lx, args[0], node)
+        if dtype.is_float != (name == "finfo") or dtype.is_bool or dtype.is_complex:
+            kinds = "float" if name == "finfo" else "int"
+            lx.refuse(node, f"'np.{name}' of {dtype.name}", f"give a dtype of {kinds}s")
+        return Static(made(np.dtype(dtype.name)))
+
+    return handler
+
+
+def _frexp(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if kwargs or len(args) != 1:
+        lx.refuse(node, "'math.frexp' takes one argument")
+    parts = inline.call_library(lx, library.frexp, [expressions.number(lx, args[0], node)], node)
+    assert isinstance(parts, TupleValue)
+    mantissa, exponent = parts.items
+    if not lx.frame.plain:  # Numba's is the int of C
+        whole = expressions.number(lx, exponent, node)
+        exponent = calls.convert(lx, whole, lx.dtype(np.dtype(np.int32), node), "numpy.int32", node)
+    return TupleValue((mantissa, exponent))
 
 
 def _over_elements(cls: type[FlatValue] | type[NdEnumerateValue], name: str) -> Handler:
@@ -330,6 +365,11 @@ _HANDLERS: dict[object, Handler] = {
     isinstance: _isinstance,
     print: _print,
     functools.partial: _partial,
+    math.frexp: _frexp,
+    np.argmin: _place_of("argmin"),
+    np.argmax: _place_of("argmax"),
+    np.finfo: _limits(np.finfo, "finfo"),
+    np.iinfo: _limits(np.iinfo, "iinfo"),
     np.copy: _copy,
     np.eye: creation.eye,
     np.identity: creation.identity,

@@ -65,6 +65,45 @@ def largest(items: Any) -> Any:
     return most
 
 
+def least_at(items: Any) -> Any:
+    """`np.argmin` of a 1-D array: the first of the least, or the first NaN."""
+    if len(items) == 0:
+        raise ValueError("attempt to get argmin of an empty sequence")
+    at = 0
+    for k in range(len(items)):
+        if items[k] != items[k]:
+            return k
+        if items[k] < items[at]:
+            at = k
+    return at
+
+
+def most_at(items: Any) -> Any:
+    """`np.argmax` of a 1-D array: the first of the greatest, or the first NaN."""
+    if len(items) == 0:
+        raise ValueError("attempt to get argmax of an empty sequence")
+    at = 0
+    for k in range(len(items)):
+        if items[k] != items[k]:
+            return k
+        if items[k] > items[at]:
+            at = k
+    return at
+
+
+def frexp(x: Any) -> Any:
+    """`math.frexp`: x is mantissa * 2**exponent. Every step but the guess of the exponent is exact."""
+    if x == 0.0 or x - x != 0.0:
+        return x, 0
+    exponent = math.floor(math.log2(abs(x))) + 1
+    mantissa = math.ldexp(x, -exponent)
+    if abs(mantissa) >= 1.0:
+        return math.ldexp(x, -exponent - 1), exponent + 1
+    if abs(mantissa) < 0.5:
+        return math.ldexp(x, 1 - exponent), exponent - 1
+    return mantissa, exponent
+
+
 def eye(made: Any, offset: Any) -> Any:
     """Ones on a diagonal of `made`."""
     for i in range(made.shape[0]):

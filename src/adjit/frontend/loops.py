@@ -29,6 +29,7 @@ from adjit.frontend.values import (
     fits,
     kind,
     rebuild,
+    two_names,
 )
 from adjit.ir.core import FALSE, TRUE, Atom, Const, Loop, Sym, Undef
 from adjit.ir.types import BOOL, UNKNOWN, Type
@@ -122,7 +123,7 @@ class _Plan:
                 self.node,
                 f"'{slot.name}' is {kind(slot.template)} at the start of a turn of this loop "
                 f"and {kind(value)} at its end",
-                "use two names",
+                two_names((kind(slot.template), kind(value))),
             )
         return found
 

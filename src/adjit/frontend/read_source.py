@@ -64,7 +64,10 @@ def _read(code: CodeType, qualname: str, text: str) -> Source:
             node = _node_of(tree, candidate)
             if node is not None:
                 if isinstance(node, ast.AsyncFunctionDef):
-                    raise UnsupportedError("'async' functions cannot be differentiated", "", None)
+                    place = Span(file, node.lineno, node.col_offset)
+                    raise UnsupportedError(
+                        f"'{qualname}' is an 'async' function", "write 'def' in place of 'async def'", place
+                    )
                 return Source(node, file, ast.get_source_segment(text, node) or "")
     raise stale
 

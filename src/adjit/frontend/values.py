@@ -214,6 +214,13 @@ def kind(value: Value) -> str:
             return "an iterator"
 
 
+def two_names(kinds: tuple[str, str]) -> str:
+    """What to write for a name that would stand for two kinds of values."""
+    if "None" in kinds:
+        return "use two names: a number from the start, and a bool that says whether it is set"
+    return "use two names"
+
+
 def describe(value: object) -> str:
     """A Python object, in words."""
     if isinstance(value, str):

@@ -26,7 +26,7 @@ class NoneSpec:
 
 @dataclass(frozen=True, slots=True)
 class StaticSpec:
-    """A compile-time value: a function passed as an argument. Keyed by identity of `value`."""
+    """A compile-time value: a function (keyed by its identity) or a string, passed as an argument."""
 
     value: object
 

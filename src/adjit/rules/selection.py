@@ -77,6 +77,15 @@ RULES = (
         samples=at(1.5, -2.0),
         convention="where the value is replaced, passes 0",
     ),
+    Rule(
+        "real",
+        1,
+        template="({0}).real",
+        aliases=("numpy.real",),
+        slopes=(1.0,),
+        samples=at(1.5, -2.0),
+    ),
+    Rule("imag", 1, template="({0}).imag", aliases=("numpy.imag",), samples=at(1.5, -2.0)),
     Rule("cast", 1, template="{type}({0})", slopes=(1.0,), samples=at(1.5, -2.0)),
     Rule("stop_gradient", 1, template="{0}", aliases=("adjit.stop_gradient",), samples=at(1.5, -2.0)),
 )

@@ -39,7 +39,6 @@ _INSTEAD = {
     dict: "pass a NamedTuple, or the values as arguments",
     set: "pass a sorted array",
     frozenset: "pass a sorted array",
-    str: "pass a number that stands for it, or bind it in a closure around the function",
     bytes: "pass np.frombuffer(x, dtype=np.uint8)",
 }
 
@@ -63,6 +62,8 @@ def key_of(value: Any, name: str = "argument") -> Hashable:
         return cls, tuple(key_of(v, item_name(name, value, k)) for k, v in enumerate(value))
     if isinstance(value, (*_FUNCTIONS, StaticFunction)):
         return watch_of(value).key()
+    if cls is str:
+        return cls, value
     raise _refused(value, name)
 
 
@@ -82,7 +83,7 @@ def spec_of(value: Any, name: str = "argument") -> Spec:
             raise _refused(value, name)
         items = tuple(spec_of(v, item_name(name, value, k)) for k, v in enumerate(value))
         return TupleSpec(items, None if cls is tuple else cls)
-    if isinstance(value, (*_FUNCTIONS, StaticFunction)):
+    if isinstance(value, (*_FUNCTIONS, StaticFunction)) or cls is str:
         return StaticSpec(value)
     raise _refused(value, name)
 
@@ -137,7 +138,7 @@ def _refused(value: Any, name: str) -> ArgumentError:
     elif hasattr(cls, "__dataclass_fields__"):
         remedy = "make it a NamedTuple, or pass its fields"
     else:
-        remedy = _INSTEAD.get(cls, "pass numbers, NumPy arrays, None, functions, or (named) tuples of those")
+        remedy = _INSTEAD.get(cls, "pass numbers, NumPy arrays, strings, None, functions, or tuples of those")
     return ArgumentError(f"'{name}' is of type {kind}, which adjit does not take", remedy)
 
 
@@ -186,6 +187,8 @@ def describe(spec: Spec) -> str:
             return str(t)
         case NoneSpec():
             return "None"
+        case StaticSpec(value=str()):
+            return "a string"
         case StaticSpec(value=v):
             return f"the function {getattr(v, '__name__', v)!s}"
         case TupleSpec(items=items, cls=cls):

@@ -1,40 +1,87 @@
 """Derivatives by differences, as a reference: central, extrapolated to step zero (Richardson).
 
+Several tables, each at smaller steps than the one before: a jump or a kink between the point and a table's steps
+spoils that table and not the later ones. An estimate's error comes from its own table alone; whether the tables
+agree is for the caller to see.
+
 Reference: Ridders, "Accurate computation of F'(x) and F'(x)F''(x)", Adv. Eng. Software 4 (1982).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+Vector = np.ndarray[Any, Any]
+
+STEPS = (4e-3, 1e-4, 4e-6)
+"""The largest step of each table."""
 _ROWS = 6
-_STEP = 4e-3
 
 
-def derivative(
-    phi: Callable[[float], np.ndarray[Any, Any]],
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The derivative at 0 of a vector-valued function of one number, and an estimate of its error.
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A slope with an estimate of its error, which is infinite or NaN where nothing settled."""
 
-    Where phi is NaN for the larger steps, the smaller ones decide. The error is infinite where nothing settled.
-    """
-    h, table = _STEP, []
-    best: Any = None
-    error: Any = None
-    for k in range(_ROWS):
-        row = [(phi(h) - phi(-h)) / (2 * h)]
-        for j in range(k):
-            power = 4.0 ** (j + 1)
-            row.append((power * row[j] - table[k - 1][j]) / (power - 1))
-        if best is None:
-            best, error = row[0], np.full_like(row[0], np.inf)
-        for j in range(1, k + 1):
-            change = np.maximum(abs(row[j] - row[j - 1]), abs(row[j] - table[k - 1][j - 1]))
-            better = change < error
-            best, error = np.where(better, row[j], best), np.where(better, change, error)
-        table.append(row)
-        h /= 2
-    return best, error
+    slope: float
+    error: float
+
+    def near(self, other: float, tolerance: float) -> bool:
+        """Whether a slope is the estimate's, to the tolerance and the error."""
+        return abs(self.slope - other) <= tolerance + 10 * self.error
+
+    def agrees(self, other: Estimate, tolerance: float) -> bool:
+        """Whether two estimates can be of the same slope."""
+        return self.near(other.slope, tolerance + 10 * other.error)
+
+
+class Differences:
+    """The derivative at 0 of a vector-valued function of one number; tables are made when they are asked for."""
+
+    def __init__(self, phi: Callable[[float], Vector]):
+        self._phi = phi
+        self._values: dict[float, Vector] = {}
+        self._tables: dict[tuple[int, int], tuple[Vector, Vector]] = {}
+
+    def central(self, table: int, component: int) -> Estimate:
+        """From both sides."""
+        return self._estimate(table, component, 0)
+
+    def sides(self, table: int, component: int) -> tuple[Estimate, Estimate]:
+        """From the left alone and from the right alone."""
+        return self._estimate(table, component, -1), self._estimate(table, component, 1)
+
+    def _estimate(self, table: int, component: int, side: int) -> Estimate:
+        if (table, side) not in self._tables:
+            self._tables[table, side] = self._extrapolated(STEPS[table], side)
+        slope, error = self._tables[table, side]
+        return Estimate(float(slope[component]), float(error[component]))
+
+    def _extrapolated(self, h: float, side: int) -> tuple[Vector, Vector]:
+        """Where phi is NaN for the larger steps, the smaller ones decide."""
+        base = 2.0 if side else 4.0  # one-sided differences have every power of h in their error
+        before: list[Vector] = []
+        best, error = self._slope(h, side), np.full_like(self._slope(h, side), np.inf)
+        for k in range(_ROWS):
+            row = [self._slope(h, side)]
+            for j in range(k):
+                power = base ** (j + 1)
+                row.append((power * row[j] - before[j]) / (power - 1))
+                change = np.maximum(abs(row[-1] - row[-2]), abs(row[-1] - before[j]))
+                better = change < error
+                best, error = np.where(better, row[-1], best), np.where(better, change, error)
+            before, h = row, h / 2
+        return best, error
+
+    def _slope(self, h: float, side: int) -> Vector:
+        if side:
+            return side * (self._at(side * h) - self._at(0.0)) / h
+        return (self._at(h) - self._at(-h)) / (2 * h)
+
+    def _at(self, h: float) -> Vector:
+        if h not in self._values:
+            self._values[h] = self._phi(h)
+        return self._values[h]

@@ -8,7 +8,7 @@ pullback needs).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from adjit.analysis.alias import Alias, written_params
 from adjit.codegen.module import Glue, Module, Step, Unit, render
 from adjit.errors import ArgumentError, UnsupportedError
-from adjit.ir.core import Function, Sym
+from adjit.ir.core import Function, If, Raise, Stmt, Sym
 from adjit.ir.structure import Spec, TupleSpec, leaves
 from adjit.ir.types import Array
 from adjit.ir.verify import verify
@@ -58,7 +58,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A program that is ready to be called (see the module for the conventions)."""
+    """A program that is ready to be called (see the module for the conventions).
+
+    captured: the names of the captures. raises: whether every path ends in a `raise`, so that there is no result.
+    """
 
     call: Callable[..., Any]
     pullback: Callable[..., Any] | None
@@ -68,6 +71,8 @@ class Compiled:
     n_results: int
     text: Callable[[], str]
     records: tuple[tuple[str, int], ...] = ()
+    captured: tuple[str, ...] = ()
+    raises: bool = False
 
     @property
     def source(self) -> str:
@@ -129,6 +134,8 @@ def _compiled(
         meta["n_results"],
         text,
         meta["records"],
+        meta["captured"],
+        meta["raises"],
     )
 
 
@@ -144,6 +151,8 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
         "out": primal.out,
         "written": tuple(p in written for p in params),
         "n_results": len(function.results),
+        "captured": tuple(p.name for p in function.params[n_leaves:]),
+        "raises": _raises(function.body),
         "records": (),
         "pullback": None,
         "recording": False,
@@ -163,6 +172,13 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
     module, meta = build_kind(request, primal, active, meta)
     return _limited_depth(module), meta
+
+
+def _raises(block: Sequence[Stmt]) -> bool:
+    """Whether every path through the block ends in a `raise`."""
+    return any(
+        isinstance(s, Raise) or (isinstance(s, If) and _raises(s.then) and _raises(s.els)) for s in block
+    )
 
 
 def _limited_depth(module: Module) -> Module:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from adjit.errors import ArgumentError, UnsupportedError
+from adjit.errors import ArgumentError, CallError, UnsupportedError
 
 if TYPE_CHECKING:
     from adjit.ir.core import Span
@@ -39,7 +39,7 @@ class Signature:
         self._plain = not prefix and not self.keywords and self.positional == len(parameters)
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """One value per parameter, defaults filled in. Raises TypeError as the plain call would."""
+        """One value per parameter, defaults filled in. Raises CallError where the plain call is a TypeError."""
         if self._plain and not kwargs and len(args) == self.positional:
             return args
         return self._bind(self.prefix + args, {**self.keywords, **kwargs})
@@ -66,15 +66,13 @@ class Signature:
         if self.variadic is not None:
             values[self.variadic] = tuple(args[self.positional :])
         elif len(args) > self.positional:
-            raise TypeError(
-                f"{self.function}() takes {self.positional} positional arguments but {len(args)} were given"
-            )
+            raise self._wrong(f"takes {_count(self.positional)} but {_were(len(args))} given")
         for name, value in kwargs.items():
             k = self._by_name.get(name)
             if k is None:
-                raise TypeError(f"{self.function}() got an unexpected keyword argument '{name}'")
+                raise self._wrong(f"got an unexpected keyword argument '{name}'")
             if k in values:
-                raise TypeError(f"{self.function}() got multiple values for argument '{name}'")
+                raise self._wrong(f"got multiple values for argument '{name}'")
             values[k] = value
         return tuple(values[k] if k in values else self._default(name) for k, name in enumerate(self.names))
 
@@ -83,8 +81,19 @@ class Signature:
         if given is not self._given:
             return Signature(self.py_func)._default(name)
         if name not in self._defaults:
-            raise TypeError(f"{self.function}() missing a required argument: '{name}'")
+            raise self._wrong(f"missing a required argument: '{name}'")
         return self._defaults[name]
+
+    def _wrong(self, reason: str) -> CallError:
+        return CallError(f"{self.function}() {reason}", self.known(), place(self.py_func))
+
+
+def _count(n: int) -> str:
+    return f"{n} positional argument{'' if n == 1 else 's'}"
+
+
+def _were(n: int) -> str:
+    return f"{n} {'was' if n == 1 else 'were'}"
 
 
 def place(py_func: Any) -> Span | None:

@@ -1,0 +1,87 @@
+"""What refusals say where the cause is not where the refusal is: near names, rows taken for elements, wrappers."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable
+from types import FunctionType
+
+import numpy as np
+from numba.np.ufunc.dufunc import DUFunc
+from numba.np.ufunc.gufunc import GUFunc
+
+from adjit.frontend.values import TupleValue, Value, is_array, kind
+
+Words = tuple[str, str]
+"""A reason and a remedy."""
+
+
+def operands(node: ast.AST) -> list[ast.expr]:
+    """The operands of a binary operation, as they are written."""
+    match node:
+        case ast.BinOp():
+            return [node.left, node.right]
+        case ast.AugAssign():
+            return [node.target, node.value]
+        case _:
+            return []
+
+
+def which(nodes: list[ast.expr], value: Value) -> str:
+    """Which expression is a whole array; it may look like an element, `x[i]` of an `x` with more axes."""
+    if not nodes or not is_array(value):
+        return ""
+    more = ", as its array has more axes than it has indices" if isinstance(nodes[0], ast.Subscript) else ""
+    return f": '{ast.unparse(nodes[0])}' is {kind(value)}{more}"
+
+
+def undefined(name: str, known: Iterable[str]) -> Words:
+    """A name that nothing binds."""
+    near = difflib.get_close_matches(name, [k for k in known if k != name], 1, 0.75)
+    remedy = "import it, assign it before the call, or make it a parameter"
+    return f"the name '{name}' is not defined", f"did you mean '{near[0]}'? Else {remedy}" if near else remedy
+
+
+def tuple_attribute(owner: TupleValue, name: str, node: ast.AST) -> Words:
+    """An attribute that a tuple does not have, or not here; arrays may."""
+    what = ast.unparse(node.value) if isinstance(node, ast.Attribute) else "this"
+    if name in ("_replace", "_asdict", "count", "index"):
+        remedy = "build the tuple anew" if name.startswith("_") else "compare its items"
+        return f"the tuple method '{name}' is not supported", remedy
+    if hasattr(owner.cls, name):
+        return f"the method '{name}' of {kind(owner)} is not supported", "make it a function"
+    if hasattr(np.ndarray, name):
+        remedy = "pass an array, such as np.asarray(x), or use len(x) and its items"
+        return f"'{what}' is a tuple, which has no '{name}': arrays have", remedy
+    fields = getattr(owner.cls, "_fields", ())
+    remedy = f"its fields are: {', '.join(fields)}" if fields else "index it"
+    return f"'{what}' is {kind(owner)}, which has no attribute '{name}'", remedy
+
+
+def outside(k: complex, count: int, node: ast.AST) -> Words:
+    """A constant index outside of a tuple, which may be the shape of an array with too few axes."""
+    owner = node.value if isinstance(node, ast.Subscript) else None
+    if isinstance(owner, ast.Attribute) and owner.attr == "shape":
+        remedy = "pass a number, x.item(), or an array" if count == 0 else "pass an array of more dimensions"
+        array = ast.unparse(owner.value)
+        return f"'{array}' is an array of {count} dimensions: it has no shape[{k}]", remedy
+    return f"the index {k} is outside of a tuple of {count}", "use an index inside of it"
+
+
+def in_place_of(obj: object, node: ast.AST, name: str) -> str:
+    """What to write in place of a call that has no rule."""
+    if isinstance(obj, DUFunc | GUFunc):
+        return "decorate the function with njit instead of vectorize, and call it for each element"
+    if isinstance(getattr(obj, "__wrapped__", None), FunctionType) and not library(obj):
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else name
+        return f"call the function inside: {called}.__wrapped__"
+    if not hasattr(obj, "__name__"):
+        return f"call a function of the numbers and arrays that {type(obj).__name__}.__call__ reads"
+    return "write it in plain Python, or give a rule: wrap the call in a function with @aj.custom_vjp"
+
+
+def library(obj: object) -> bool:
+    """Functions of libraries whose Python source is not meant to be differentiated."""
+    home = (getattr(obj, "__module__", None) or "").partition(".")[0]
+    return home in ("numpy", "scipy", "numba", "adjit", "math", "random", "builtins")

@@ -1,0 +1,103 @@
+"""Gates `check_grad`: a jump or a kink nearby accuses no right gradient, and hides no wrong one that can be seen."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjit as aj
+
+
+@aj.custom_vjp
+def wrong(x):
+    return math.exp(x)
+
+
+wrong.defvjp(lambda x: (math.exp(x), (x,)), lambda res, ct: (1.001 * math.exp(res[0]) * ct,))
+
+
+def kinked(x, at):
+    return abs(x - at) + x * x
+
+
+def jumped(x, at):
+    return (1.0 if x < at else 3.0) + x * x
+
+
+def barriers(x, width):
+    s = 0.0
+    for i in range(20):
+        s += math.sin(x * i) if x < 1.0 + width * i else 2.0 + x
+    return s
+
+
+FAR = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6]
+NEAR = [1e-7, 1e-9, 1e-12]
+
+
+@pytest.mark.parametrize("f", [kinked, jumped])
+@pytest.mark.parametrize("distance", FAR)
+def test_a_kink_or_jump_farther_than_the_smallest_steps_passes(f: Any, distance: float) -> None:
+    assert aj.check_grad(lambda x: f(x, 1.0 + distance), 1.0).reverse < 1e-6
+
+
+@pytest.mark.parametrize("f", [kinked, jumped])
+@pytest.mark.parametrize("distance", NEAR)
+def test_a_kink_or_jump_nearer_than_that_is_not_held_against_the_gradient(f: Any, distance: float) -> None:
+    with pytest.raises(aj.CheckError, match="do not settle"):
+        aj.check_grad(lambda x: f(x, 1.0 + distance), 1.0)
+
+
+@pytest.mark.parametrize("width", [*FAR, 3e-3, 3e-4, 3e-5])
+@pytest.mark.parametrize("part", [0.5, 1.0])
+def test_many_jumps(width: float, part: float) -> None:
+    assert aj.check_grad(lambda x: barriers(x, width), 1.0 - part * width).reverse < 1e-6
+
+
+def scaled(x):
+    return wrong(x[0]) * x[1]
+
+
+def scaled_beside_a_kink(x):
+    return wrong(x[0]) * x[1] + abs(x[0] - 2.00001)
+
+
+def noise(x, size):
+    return aj.stop_gradient(size * math.sin(1e11 * x[0]) + size * math.sin(1e10 * math.exp(x[1])))
+
+
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [(scaled, 1.001 * math.exp(2.0)), (scaled_beside_a_kink, 1.001 * math.exp(2.0) - 1.0)],
+)
+def test_a_wrong_gradient_is_accused_with_its_own_component(f: Any, slope: float) -> None:
+    x = np.array([2.0, 1.0])
+    assert aj.grad(f)(x)[0] == pytest.approx(slope)
+    with pytest.raises(aj.CheckError, match=r"differences say .* worst: x\[0\] is") as caught:
+        aj.check_grad(f, x)
+    assert f"x[0] is {slope:.9g}, differences say {slope - 0.001 * math.exp(2.0):.6g}"[:40] in str(
+        caught.value
+    )
+
+
+@pytest.mark.parametrize("size", [1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8])
+def test_a_wrong_gradient_does_not_hide_behind_noise(size: float) -> None:
+    with pytest.raises(aj.CheckError):
+        aj.check_grad(lambda x: scaled(x) + noise(x, size), np.array([2.0, 1.0]))
+
+
+@pytest.mark.parametrize("size", [1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8])
+def test_noise_is_not_held_against_the_gradient(size: float) -> None:
+    report = aj.check_grad(lambda x: math.exp(x[0]) * x[1] + noise(x, size), np.array([2.0, 1.0]))
+    assert report.reverse < 1e-3
+
+
+def writes_too(x, y):
+    y[0] = wrong(x)
+    return x * x
+
+
+def test_components_of_several_outputs_say_that_they_are_weighted() -> None:
+    with pytest.raises(aj.CheckError, match=r"worst \(outputs weighted at random\): x is"):
+        aj.check_grad(writes_too, 1.5, np.zeros(1))

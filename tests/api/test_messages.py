@@ -1,0 +1,213 @@
+"""Gates what a refusal says: the cause in the user's words, and a remedy that works when it is followed."""
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+import adjit as aj
+from adjit.errors import AdjitError, ArgumentError, CallError, MissingRuleError, UnsupportedError
+
+X = np.array([1.0, 2.0])
+
+
+def squares(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i] * x[i]
+    return s
+
+
+@functools.lru_cache
+def cached(x):
+    return x * x
+
+
+class Spring:
+    def __init__(self):
+        self.k = 2.0
+
+    def __call__(self, x):
+        return x * x
+
+    def energy(self, x):
+        return self.k * x
+
+    @classmethod
+    def made(cls, x):
+        return x
+
+    @staticmethod
+    def square(x):
+        return x * x
+
+
+class Model(NamedTuple):
+    k: float
+
+    def energy(self, x):
+        return self.k * x
+
+
+def calls_method(m):
+    return m.energy(2.0)
+
+
+def missing_field(m):
+    return m.q
+
+
+async def awaited(x):
+    return x
+
+
+def undefined(x):
+    return nope * x  # noqa: F821
+
+
+def misspelt(value):
+    return valeu * value  # noqa: F821
+
+
+def rows(x):
+    s = 0.0
+    for row in x:
+        s += row
+    return s
+
+
+def sines(x):
+    return math.sin(x[0])
+
+
+def first(x):
+    return x[0]
+
+
+weights = np.ones(2)
+
+
+def writes_and_reads(x):
+    x[0] = weights[1]
+    return x[0]
+
+
+def sometimes(x):
+    r = None
+    if x > 0.0:
+        r = x * x
+    return r if r is not None else 0.0
+
+
+REFUSED = [
+    (lambda: aj.grad(cached)(3.0), ArgumentError, "cached.__wrapped__"),
+    (lambda: aj.grad(lambda x: cached(x))(3.0), MissingRuleError, "cached.__wrapped__"),
+    (lambda: aj.grad(Spring())(3.0), ArgumentError, "an object of class Spring is not a function"),
+    (lambda: aj.grad(lambda x: Spring.made(x))(3.0), UnsupportedError, "bound method"),
+    (lambda: aj.grad(Spring().energy)(3.0), ArgumentError, "'Spring.energy' is a bound method"),
+    (lambda: aj.grad(Spring.made)(3.0), ArgumentError, "make it a @staticmethod"),
+    (
+        lambda: aj.grad(numba.vectorize(lambda x: x * x))(2.0),
+        ArgumentError,
+        "decorate the function with njit",
+    ),
+    (lambda: aj.grad(math.sin)(1.0), ArgumentError, "lambda x: math.sin(x)"),
+    (lambda: aj.grad(math.atan2)(1.0, 1.0), ArgumentError, "lambda x, y: math.atan2(x, y)"),
+    (lambda: aj.grad(np.sin)(1.0), ArgumentError, "lambda x: numpy.sin(x)"),
+    (lambda: aj.grad(math.fsum)(1.0), ArgumentError, "no rule"),
+    (lambda: aj.grad(aj.grad(squares))(X), ArgumentError, "the gradient of squares() returns array"),
+    (lambda: aj.grad(squares)(np.array(2.0)), UnsupportedError, "it has no shape[0]"),
+    (lambda: aj.grad(first)(np.array(2.0)), UnsupportedError, "1 index for an array of 0 dimensions"),
+    (lambda: aj.grad(squares)((1.0, 2.0)), UnsupportedError, "'x' is a tuple, which has no 'shape'"),
+    (lambda: aj.grad(squares)(np.ones((2, 2))), UnsupportedError, "'x[i]' is a 1-D array"),
+    (lambda: aj.grad(rows)(np.ones((2, 2))), UnsupportedError, "'row' is a 1-D array"),
+    (lambda: aj.grad(sines)(np.ones((2, 2))), UnsupportedError, "'x[0]' is a 1-D array"),
+    (lambda: aj.grad(calls_method)(Model(1.0)), UnsupportedError, "make it a function"),
+    (lambda: aj.grad(missing_field)(Model(1.0)), UnsupportedError, "its fields are: k"),
+    (lambda: aj.grad(squares, wrt=(0, "x")), ArgumentError, "wrt names 'x' twice (wrt=0 and wrt='x')"),
+    (lambda: aj.grad(calls_method, wrt=("m.k", 0)), ArgumentError, "'m' and 'm.k', which is inside of it"),
+    (lambda: aj.grad(awaited)(1.0), UnsupportedError, "write 'def' in place of 'async def'"),
+    (lambda: aj.grad(undefined)(1.0), UnsupportedError, "import it, assign it before the call"),
+    (lambda: aj.grad(misspelt)(1.0), UnsupportedError, "did you mean 'value'?"),
+    (lambda: aj.grad(writes_and_reads)(weights), ArgumentError, "the captured array 'weights'"),
+    (lambda: aj.grad(sometimes)(1.0), UnsupportedError, "a bool that says whether it is set"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "words"), REFUSED, ids=[words for _, _, words in REFUSED])
+def test_a_refusal_says(call: Any, kind: type[AdjitError], words: str) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    assert words in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_remedies_work() -> None:
+    assert aj.grad(cached.__wrapped__)(3.0) == 6.0
+    assert aj.grad(lambda x: cached.__wrapped__(x))(3.0) == 6.0
+    assert aj.grad(Spring.square)(3.0) == 6.0
+    assert aj.grad(Model(2.0).energy)(3.0) == 2.0
+    assert aj.grad(numba.njit(lambda x: x * x))(3.0) == 6.0
+    assert aj.grad(lambda x, y: math.atan2(x, y))(0.0, 1.0) == 1.0
+    assert aj.vjp(aj.grad(squares), X)[1](np.array([1.0, 0.0]))[0].tolist() == [2.0, 0.0]
+    assert aj.grad(squares)(np.asarray((1.0, 2.0))).tolist() == [2.0, 4.0]
+
+
+def needs(x, mode=None):
+    if mode is None:
+        raise ValueError("give a mode")
+    return x * x
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: aj.grad(needs)(1.0),
+        lambda: aj.value_and_grad(needs)(1.0),
+        lambda: aj.vjp(needs, 1.0),
+        lambda: aj.jvp(needs, (1.0,), (1.0,)),
+        lambda: aj.jit(needs)(1.0),
+        lambda: aj.autodiff(aj.Reverse, needs, aj.Active(1.0)),
+        lambda: aj.check_grad(needs, 1.0),
+    ],
+)
+def test_a_program_that_always_raises_raises_what_the_plain_one_does(call: Any) -> None:
+    with pytest.raises(ValueError, match="give a mode") as caught:
+        call()
+    assert not isinstance(caught.value, AdjitError)
+
+
+def scaled(x, a, k=3):
+    return a * x * k
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "words"),
+    [
+        ((), {}, "scaled() missing a required argument: 'x'"),
+        ((1.0,), {}, "scaled() missing a required argument: 'a'"),
+        ((1.0, 2.0, 3, 4), {}, "scaled() takes 3 positional arguments but 4 were given"),
+        ((1.0, 2.0), {"q": 1}, "scaled() got an unexpected keyword argument 'q'"),
+        ((1.0, 2.0), {"a": 1}, "scaled() got multiple values for argument 'a'"),
+    ],
+)
+def test_a_wrong_call_reads_as_pythons(args: Any, kwargs: Any, words: str) -> None:
+    for call in (aj.grad(scaled), aj.jit(scaled), lambda *a, **k: aj.vjp(scaled, *a, **k)):
+        with pytest.raises(ArgumentError) as caught:
+            call(*args, **kwargs)
+        assert caught.value.reason == words
+        assert isinstance(caught.value, CallError)
+        assert isinstance(caught.value, ValueError)  # as every ArgumentError is
+        assert isinstance(caught.value, TypeError)  # as the plain call's
+        assert "x, a, k" in caught.value.remedy
+        assert "def scaled" in str(caught.value)
+    with pytest.raises(TypeError):
+        scaled(*args, **kwargs)
+
+
+def test_a_wrong_call_of_one_parameter() -> None:
+    with pytest.raises(CallError, match="takes 1 positional argument but 2 were given"):
+        aj.grad(squares)(X, X)
