@@ -125,7 +125,7 @@ def outcomes(settings: Settings) -> Iterator[Outcome]:
 
 
 @contextmanager
-def uncompiled(on: bool) -> Iterator[None]:
+def uncompiled(on: bool) -> Generator[None]:
     """Within it generated source runs as plain Python, in processes that are started too."""
     before = os.environ.get("ADJIT_UNCOMPILED")
     if on:
