@@ -240,3 +240,55 @@ def test_a_rule_is_typed_as_the_call_that_it_serves(monkeypatch):
         gradient = aj.grad(f)(a)
         assert gradient.dtype == np.float32
         assert gradient[0] == pytest.approx(math.sin(0.24) + 0.24 * math.cos(0.24), rel=1e-6)
+
+
+@aj.custom_vjp
+def doubled(v):
+    y = np.empty(v.shape[0])
+    for i in range(v.shape[0]):
+        y[i] = 2.0 * v[i]
+    return y
+
+
+def doubled_fwd(v):
+    y = np.empty(v.shape[0])
+    for i in range(v.shape[0]):
+        y[i] = 2.0 * v[i]
+    return y, None
+
+
+def doubled_bwd(res, ct):
+    d = np.empty(ct.shape[0])
+    for i in range(ct.shape[0]):
+        d[i] = 2.0 * ct[i]
+    return (d,)
+
+
+doubled.defvjp(doubled_fwd, doubled_bwd)
+
+
+def test_a_rule_may_return_an_array(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    def f(x):
+        z = doubled(x)
+        s = z[0] * z[1]
+        z[0] = z[0] * z[0]
+        return s + z[0]
+
+    np.testing.assert_allclose(aj.grad(f)(np.array([1.0, 2.0])), [16.0, 4.0])
+    _, pullback = aj.vjp(f, np.array([1.0, 2.0]))
+    for _ in range(2):
+        np.testing.assert_allclose(pullback(1.0)[0], [16.0, 4.0])
+
+
+def test_a_rule_that_returns_an_array_in_a_loop_is_refused_by_its_name(monkeypatch):
+    def f(x):
+        s = 0.0
+        for _ in range(2):
+            z = doubled(x)
+            s += z[0] * z[1]
+        return s
+
+    with pytest.raises(aj.UnsupportedError, match="a rule of its own returns an array, in a loop"):
+        aj.grad(f)(np.array([1.0, 2.0]))

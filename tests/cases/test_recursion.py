@@ -160,6 +160,27 @@ def test_compiled_strided_arguments():
     check(evens, (np.linspace(0.5, 1.2, 9),))
 
 
+def test_a_recursive_lambda(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    def f(x):
+        power = lambda n: x[0] if n == 0 else x[n] * power(n - 1)
+        return power(2) * power(1)
+
+    np.testing.assert_allclose(aj.grad(f)(np.array([1.1, 0.7, 1.3])), [1.4014, 2.2022, 0.5929], rtol=1e-12)
+
+
+def test_layouts_that_alternate_are_one_function():
+    @njit
+    def flip(m, n):
+        return m[0, 1] if n == 0 else flip(m.T, n - 1) * m[1, 1]
+
+    m = np.arange(1.0, 5.0).reshape(2, 2)
+    value, gradient = aj.value_and_grad(flip)(m, 2)
+    assert value == flip(m, 2) == 32.0
+    np.testing.assert_array_equal(gradient, [[0.0, 16.0], [0.0, 16.0]])
+
+
 def test_too_deep_a_recursion_raises():
     @njit
     def deep(x, n):
@@ -201,6 +222,10 @@ def first(x, n):
     return made(x, n)[0]
 
 
+def other_types(x, n):
+    return x * 1.0 if n <= 0 else other_types(n, n - 1) + other_types(x * 0.5, n - 2)
+
+
 def tail(x, n):
     return x if n == 0 else tail(x[1:], n - 1)
 
@@ -237,6 +262,7 @@ def with_rule(x):
         (growing_tuple, (1.0, 3), "another kind of arguments each time"),
         (last, (np.ones(3), 2), "returns an array that it did not allocate"),
         (with_rule, (1.0,), "a rule"),
+        (njit(other_types), (1.0, 3), "arguments of other types"),
     ],
 )
 def test_what_reverse_mode_refuses(f, args, reason):

@@ -39,6 +39,7 @@ from adjit.ir.core import (
     View,
 )
 from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
+from adjit.ir.visit import reachable
 
 if TYPE_CHECKING:
     from adjit.analysis.types import Inference, Instance
@@ -72,7 +73,21 @@ def retyped(function: Function, inference: Inference) -> Function:
         if name not in callees:
             facts = tuple(instance.results)
             callees[name] = Retyper(inference, todo).callee(instance.function, facts)
+    for f in callees.values():
+        _refuse_alternating(f, callees)
     return replace(entry, functions=tuple(callees.values()))
+
+
+def _refuse_alternating(f: Function, callees: dict[str, Function]) -> None:
+    """Two instances of a function must not call each other."""
+    others = [g for g in reachable(f, callees.values()) if g.name != f.name]
+    if any(g.name == f.name for other in others for g in reachable(other, callees.values())):
+        name = f.name.partition(".")[0]
+        raise UnsupportedError(
+            f"'{name}' calls itself with arguments of other types, and these with the first types again",
+            "convert the arguments so that each call passes the same types",
+            f.span,
+        )
 
 
 class Retyper:

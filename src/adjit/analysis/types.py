@@ -114,6 +114,7 @@ class Inference:
         self.marked = marked
         self.templates = {f.name: f for f in functions}
         self.instances: dict[tuple[str, tuple[Fact, ...]], Instance] = {}
+        self._any_layout: set[str] = set()
         self.facts: dict[Sym, Fact] = {}
         self.cells: dict[Sym, Fact] = {}
         self.origins: dict[Sym, Sym] = {}
@@ -161,8 +162,14 @@ class Inference:
         known = tuple(f for f in facts if f is not None and f.type.known)
         if len(known) != len(facts):
             return None
+        if call.callee in self._any_layout:
+            known = tuple(map(_strided, known))
         key = (call.callee, known)
         if key not in self.instances:
+            if self._alternates(call.callee, known):
+                self._any_layout.add(call.callee)
+                self.instances = {k: i for k, i in self.instances.items() if k[0] != call.callee}
+                return self.instance(call)
             if sum(name == call.callee for name, _ in self.instances) >= _MAX_INSTANCES:
                 name = call.callee.partition(".")[0]
                 raise UnsupportedError(
@@ -172,6 +179,14 @@ class Inference:
                 )
             self.instances[key] = Instance(self._copy(call.callee, known), [None] * len(call.results))
         return self.instances[key]
+
+    def _alternates(self, name: str, facts: tuple[Fact, ...]) -> bool:
+        """Whether the arguments differ from those of another call in the layout of arrays alone.
+
+        Two versions that call each other would be mutual recursion, so there is one, for any layout.
+        """
+        wide = tuple(map(_strided, facts))
+        return any(n == name and tuple(map(_strided, other)) == wide for n, other in self.instances)
 
     def _copy(self, name: str, facts: tuple[Fact, ...]) -> Function:
         template = self.templates[name]
@@ -333,6 +348,12 @@ class Inference:
             return False
         self.facts[s] = joined
         return True
+
+
+def _strided(fact: Fact) -> Fact:
+    """The same, of an array of any layout."""
+    t = fact.type
+    return Fact(replace(t, layout="A"), fact.weak) if isinstance(t, Array) and t.ndim else fact
 
 
 def _complete(type: Type) -> bool:

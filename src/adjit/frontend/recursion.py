@@ -89,10 +89,14 @@ def _call(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Value:
         raise DeadPath
     assert template.shape is not None
     args = tuple(a for v in names.values() for a in atoms(v))
-    results = tuple(Sym(frame.name, _open_type(a)) for a in atoms(template.shape))
+    results = tuple(Sym(_name(frame), _open_type(a)) for a in atoms(template.shape))
     with lx.at(node):
         lx.builder.append(Call(results, template.key, (*args, *template.extras), lx.builder.span))
     return rebuild(template.shape, iter(results))
+
+
+def _name(frame: Frame) -> str:
+    return frame.name if frame.name.isidentifier() else "recursive"
 
 
 def _open_type(a: Atom) -> Type:
@@ -113,7 +117,7 @@ def _lower(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Templ
     """A new function of the program."""
     params: list[Sym] = []
     names = {name: _parameter(value, name, params) for name, value in frame.env.names.items()}
-    template = Template(unique_name(frame.name), frame, names)
+    template = Template(unique_name(_name(frame)), frame, names)
     lx.templates.append(template)
     try:
         try:

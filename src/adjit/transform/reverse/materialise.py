@@ -196,6 +196,12 @@ class Materialiser:
             raise KeepAllocationError(array)
         if isinstance(stmt, If):
             raise NumberBranchError(array)
+        if isinstance(stmt, Custom):
+            raise UnsupportedError(
+                "a function with a rule of its own returns an array, in a loop, a branch or a recursion",
+                "pass the array in and let the function write it, or call the function outside",
+                stmt.span,
+            )
         raise UnsupportedError(
             f"the array `{array.name}` is rebound in a way that the reverse sweep cannot follow",
             "allocate the array before the loop and overwrite it, or swap two arrays by name",

@@ -12,6 +12,7 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
+    Custom,
     If,
     Loop,
     RefAppend,
@@ -23,6 +24,7 @@ from adjit.ir.core import (
     fresh,
 )
 from adjit.ir.types import INT64, Array, RefList
+from adjit.ir.visit import defined
 from adjit.transform.reverse.materialise import Materialiser
 
 
@@ -67,6 +69,8 @@ class Shadows(Materialiser):
                 self.stack[level].builder.append(View(made, base, index, stmt.transpose, stmt.span))
             case If():
                 made, level = self._shadow_of_branch(stmt, a, level)
+            case Custom():
+                made = self._shadow_of_ruled(stmt, a, level)
             case RefGet():
                 made = Sym(f"d{a.name}", a.type)
                 position = self.need(stmt.position)
@@ -118,6 +122,21 @@ class Shadows(Materialiser):
         made = Sym(f"d{stmt.target.name}", stmt.target.type)
         zero = const_of(0.0, stmt.target.type.dtype)  # type: ignore[union-attr]
         self.stack[level].builder.append(Alloc(made, shape, zero, None, stmt.span))
+        return made
+
+    def _shadow_of_ruled(self, stmt: Custom, a: Sym, level: int) -> Sym:
+        """Of an array that a function with a rule of its own made and returned."""
+        if not self.alias.roots(a) <= defined(stmt.body):
+            raise UnsupportedError(
+                "a function with a rule of its own returns an array that it was given, or a view of it",
+                "return a fresh array, or write into the argument and return nothing",
+                stmt.span,
+            )
+        array, b = self.need_sym(a), self.stack[level].builder
+        assert isinstance(array.type, Array)
+        shape = tuple(b.dim(array, k) for k in range(array.type.ndim))
+        made = Sym(f"d{a.name}", replace(array.type, layout="C", readonly=False))
+        b.append(Alloc(made, shape, const_of(0.0, array.type.dtype), None, stmt.span))
         return made
 
     def _shadow_level(self, base: Sym, stmt: View, least: int) -> int:
