@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from numba import njit
 
@@ -88,3 +89,44 @@ def test_replaced_defaults_and_code_are_noticed():
     assert aj.grad(square)(2.0) == 4.0
     square.__code__ = cube.__code__
     assert aj.value_and_grad(square)(2.0) == (8.0, 12.0)
+
+
+def test_compilations_that_froze_different_values_are_refused(monkeypatch):
+    @njit
+    def f(x):
+        return x * x * G
+
+    assert f(1.5) == 4.5
+    monkeypatch.setitem(globals(), "G", 3.0)
+    assert f(1) == 3.0
+    with pytest.raises(aj.UnsupportedError, match="'G' had different values when Numba compiled 'f'"):
+        aj.grad(f)(1.5)
+
+
+def test_replaced_keyword_defaults_are_noticed():
+    def g(x, *, c=2.0):
+        return x * c
+
+    def h(x):
+        return g(x)
+
+    assert (aj.grad(g)(1.0), aj.grad(h)(1.0)) == (2.0, 2.0)
+    g.__kwdefaults__ = {"c": 5.0}
+    assert (aj.grad(g)(1.0), aj.grad(h)(1.0)) == (5.0, 5.0)
+
+
+def test_pure_refuses_a_captured_array_that_recursion_writes():
+    scratch = np.zeros(2)
+
+    def fill(a, x, n):
+        if n == 0:
+            return
+        a[n] = x
+        fill(a, x, n - 1)
+
+    def f(x):
+        fill(scratch, x, 1)
+        return x * scratch[1]
+
+    with pytest.raises(aj.UnsupportedError, match="writes the captured array"):
+        aj.vjp(aj.pure(f), 1.5)

@@ -183,3 +183,26 @@ def rebound_each_turn(x):
 @pytest.mark.parametrize(("f", "want"), [(rebound, 4.0), (rebound_early, 32.0), (rebound_each_turn, 6.0)])
 def test_none_before_a_number(f: Any, want: float) -> None:
     assert aj.grad(f)(2.0) == want
+
+
+def test_np_array_of_a_list_is_a_copy(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    def f(x):
+        items = [x, 2.0 * x]
+        b = np.array(items)
+        b[0] = 5.0
+        return items[0] * b[0]
+
+    assert aj.value_and_grad(f)(1.5) == (7.5, 5.0)
+
+
+def test_an_array_of_integer_literals_stays_one(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    def f(x):
+        a = np.array([1, 2])
+        a[0] = x
+        return a[0] * x
+
+    assert aj.value_and_grad(f)(1.5) == (1.5, 1.0)

@@ -481,6 +481,42 @@ def overlapping_views(x, n):
     return x[0] * x[1]
 
 
+@njit
+def tripled(x, n):
+    if n == 0:
+        return x.copy()
+    a = tripled(x, n - 1)
+    a[0] = a[0] * 3.0
+    x[0] = x[0] + a[0] * a[0]
+    return a
+
+
+@njit
+def result_overwritten(x):
+    a = tripled(x, 2)
+    a[0] = 5.0
+    return x[0] * x[1]
+
+
+@njit
+def squared(x, n):
+    if n == 0:
+        return x.copy()
+    a = squared(x, n - 1)
+    d = np.zeros(1)
+    d[0] = a[0] * a[0]
+    a[0] = d[0] * d[0]
+    x[0] = x[0] + a[0]
+    return d
+
+
+@njit
+def overwritten_by_a_call(x):
+    a = squared(x, 1)
+    b = squared(a, 1)
+    return x[0] * b[0]
+
+
 _rng = np.random.default_rng(5)
 
 
@@ -520,6 +556,8 @@ PROGRAMS = {
     "karatsuba": (product, (_x(4),)),
     "overwritten_after": (overwritten_after, (_x(2), 2)),
     "overwritten_above": (overwritten_above, (_x(2), 3)),
+    "result_overwritten": (result_overwritten, (_x(2),)),
+    "overwritten_by_a_call": (overwritten_by_a_call, (_x(1),)),
     "overlapping_views": (overlapping_views, (_x(3), 2)),
 }
 """Name -> (function, arguments); the first argument is differentiated."""

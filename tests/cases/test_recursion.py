@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import linecache
 import math
 import os
 import subprocess
@@ -191,6 +192,58 @@ def test_too_deep_a_recursion_raises():
     assert aj.grad(deep)(1.0, 1000) == 1001.0
 
 
+def fill(a, x, n):
+    if n == 0:
+        return
+    a[n - 1] = x * x * n
+    fill(a, x, n - 1)
+
+
+@aj.custom_jvp
+def filled(a, x):
+    fill(a, x, 2)
+    return 0.0
+
+
+def filled_rule(primals, tangents):
+    a, x = primals
+    da, dx = tangents
+    for k in range(2):
+        a[k] = x * x * (k + 1)
+        da[k] = 2.0 * x * dx * (k + 1)
+    return 0.0, 0.0
+
+
+filled.defjvp(filled_rule)
+
+
+def test_what_a_ruled_function_writes_by_recursion_is_varied(monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+
+    def f(x):
+        a = np.zeros(2)
+        filled(a, x)
+        return a[1] * 1.0
+
+    assert aj.jvp(f, (1.5,), (1.0,)) == (4.5, 6.0)
+
+
+def test_many_values_alive_across_a_call_count_for_the_depth():
+    lines = [f"    t{i} = x[{i}] * x[{(i + 1) % 40}] + n" for i in range(40)]
+    more = [f"    s += t{i} * r * x[{i}]" for i in range(40)]
+    text = "\n".join(
+        ["def wide(x, n):", "    if n == 0:", "        return x[0]", *lines, "    r = wide(x, n - 1)"]
+        + ["    s = r * 0.5", *more, "    return s * 1e-3", ""]
+    )
+    name = "<wide>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    namespace = {}
+    exec(compile(text, name, "exec"), namespace)
+    x = np.ones(40)
+    with pytest.raises(RecursionError, match="deep"):
+        aj.jvp(namespace["wide"], (x, 10**7), (x, None))
+
+
 # refusals
 
 
@@ -224,6 +277,26 @@ def first(x, n):
 
 def other_types(x, n):
     return x * 1.0 if n <= 0 else other_types(n, n - 1) + other_types(x * 0.5, n - 2)
+
+
+def counted(a, n):
+    if n == 0:
+        return 2
+    a[0] = a[0] + 1.0
+    return counted(a, n - 1)
+
+
+def compared(x, n):
+    a = np.zeros(1)
+    items = [x * i for _ in range(1) for i in range(counted(a, n))]
+    return a[0] * x + items[1]
+
+
+def carried(x, n):
+    a = made(x, 1)
+    for _ in range(n):
+        a = made(x, 1)
+    return a[0]
 
 
 def tail(x, n):
@@ -262,6 +335,8 @@ def with_rule(x):
         (growing_tuple, (1.0, 3), "another kind of arguments each time"),
         (last, (np.ones(3), 2), "returns an array that it did not allocate"),
         (with_rule, (1.0,), "a rule"),
+        (compared, (1.0, 3), "calls a function that calls itself"),
+        (carried, (np.ones(3), 2), "which a recursive function returned, is carried"),
         (njit(other_types), (1.0, 3), "arguments of other types"),
     ],
 )

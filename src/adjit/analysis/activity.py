@@ -54,7 +54,7 @@ class Activity:
         self._stmts = [s for f in (function, *function.functions) for s in _outside_customs(f.body)]
         self._callee_arrays = [s for f in function.functions for s in f.params if isinstance(s.type, Array)]
         self._written = {
-            id(s): tuple(t.array for t in walk(s.body) if isinstance(t, Store))
+            id(s): tuple(a for t in walk(s.body) for a in _may_write(t))
             for s in self._stmts
             if isinstance(s, Custom)
         }
@@ -233,6 +233,13 @@ def _outside_customs(block: Block) -> Iterator[Stmt]:
         if not isinstance(stmt, Custom):
             for sub in blocks(stmt):
                 yield from _outside_customs(sub)
+
+
+def _may_write(stmt: Stmt) -> tuple[Sym, ...]:
+    """Arrays that the statement writes, or may have written by what it calls."""
+    if isinstance(stmt, Call):
+        return tuple(a for a in stmt.args if isinstance(a, Sym) and isinstance(a.type, Array))
+    return (stmt.array,) if isinstance(stmt, Store) else ()
 
 
 def _array_names(stmt: Stmt) -> list[Sym]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from adjit.codegen.names import RESERVED, Names
-from adjit.ir.core import Atom, Const, Function, Sym
-from adjit.ir.types import INT64, Array, RefList, Type
+from adjit.ir.core import Atom, Const, Function, Sym, Undef
+from adjit.ir.types import BOOL, INT64, Array, RefList, Type
 
 
 def callee_names(entries: Iterable[Function], taken: Iterable[str]) -> dict[str, str]:
@@ -38,9 +38,10 @@ def exact(argument: Atom, text: str, parameter: Sym) -> str:
     Numba would compile another version for any other type (a contiguous array, a literal), and loses the link between
     two versions that call each other when it loads them from its cache.
     """
-    if isinstance(argument, Const) and argument.type.is_bool:
+    literal = isinstance(argument, Const | Undef)
+    if literal and argument.type == BOOL:
         return f"np.bool_({text})"
-    if isinstance(argument, Const) and argument.type == INT64:
+    if literal and argument.type == INT64:
         return f"int64({text})"
     return text if argument == parameter else exactly(text, parameter.type)
 

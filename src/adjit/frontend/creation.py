@@ -190,7 +190,9 @@ def _nested(lx: Lowering, node: ast.expr) -> Value:
 def array_of(lx: Lowering, value: Value, dtype: Scalar | None, node: ast.AST) -> Value:
     """np.array(x): a copy of an array, or the numbers of a (nested) tuple or list."""
     if isinstance(value, Sym) and is_array(value):
-        if value in lx.lists and dtype is None:
+        fresh = isinstance(node, ast.Call) and isinstance(node.args[0], ast.ListComp)
+        if value in lx.lists and dtype is None and fresh:
+            lx.lists.discard(value)
             return value
         return arrays.copy(lx, value, dtype, node)
     if isinstance(value, TupleValue):

@@ -11,6 +11,7 @@ import numpy as np
 from adjit.frontend import arrays, calls, comparisons, indexing, lists, remedies, statements
 from adjit.frontend.context import DeadPath, Frame, Lowering
 from adjit.frontend.fence import EXPRESSIONS, WRITE_THE_LOOP
+from adjit.frontend.frozen import DIFFERENT
 from adjit.frontend.values import (
     FIRST_TURN,
     NONE,
@@ -149,6 +150,12 @@ def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
         if scope.lexical is None:
             break
         scope = scope.lexical
+    if scope.fixed.get(name) is DIFFERENT:
+        lx.refuse(
+            node,
+            f"'{name}' had different values when Numba compiled '{scope.name}' for different types",
+            "pass it as an argument",
+        )
     if name in scope.fixed:
         return lx.wrap(scope.fixed[name], name, node)
     if name in scope.cells:

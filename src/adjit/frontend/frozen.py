@@ -1,7 +1,8 @@
 """What a Numba function froze when Numba compiled it: its globals and closure values of that moment.
 
-A dispatcher reads them once, at its first compilation; rebinding a global later does not reach it. A dispatcher
-that has not been compiled yet reads them as they are now. (What it froze is read from what Numba keeps for its
+Each compilation (one per tuple of argument types) reads them once; rebinding a global later does not reach it. A
+dispatcher that has not been compiled yet reads them as they are now. Where compilations read different values, it
+cannot be said here which one is meant: that is refused. (What it froze is read from what Numba keeps for its
 annotations; an overload that Numba loaded from its own cache keeps nothing.)
 """
 
@@ -11,19 +12,33 @@ from numba.core import ir
 from numba.core.dispatcher import Dispatcher
 
 
+class Different:
+    """Stands for a value that is not the same in all compilations."""
+
+
+DIFFERENT = Different()
+
+
 def frozen_values(dispatcher: object) -> dict[str, object]:
-    """The frozen values by name, those of the newest compilation first; empty where there are none."""
+    """The frozen values by name (`DIFFERENT` where compilations differ); empty where there are none."""
     if not isinstance(dispatcher, Dispatcher):
         return {}
     found: dict[str, object] = {}
-    for result in reversed(list(dispatcher.overloads.values())):
+    for result in dispatcher.overloads.values():
         blocks = getattr(getattr(result, "type_annotation", None), "blocks", None)
         for block in (blocks or {}).values():
             for stmt in block.body:
                 value = getattr(stmt, "value", None)
                 if isinstance(value, ir.Global | ir.FreeVar):
-                    found.setdefault(value.name, value.value)
+                    known = found.setdefault(value.name, value.value)
+                    if known is not value.value and not _equal(known, value.value):
+                        found[value.name] = DIFFERENT
     return found
+
+
+def _equal(a: object, b: object) -> bool:
+    numbers = bool | int | float | complex | str
+    return type(a) is type(b) and isinstance(a, numbers) and repr(a) == repr(b)
 
 
 def compilations(dispatcher: object) -> int:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from adjit.frontend import arrays, expressions, iteration, liveness, statements
 from adjit.frontend.context import Env, Frame, Lowering
 from adjit.frontend.values import Value, is_scalar, kind
-from adjit.ir.core import ONE, ZERO, Alloc, Atom, Const, Loop, Slice, Store, Sym, const
-from adjit.ir.types import UNKNOWN, Array, Scalar
+from adjit.ir.core import ONE, ZERO, Alloc, Atom, Call, Const, Loop, Slice, Store, Sym, const
+from adjit.ir.types import FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.ir.visit import substitute, walk
 
 FIXED = "allocate an array with np.empty, fill it in a loop and count its items"
@@ -27,8 +27,10 @@ def list_of(lx: Lowering, items: list[Value], node: ast.AST, dtype: Scalar = UNK
         lx.refuse(node, "an empty list", FIXED)
     values = [_entry(lx, item, node) for item in items]
     known = {v.type for v in values if isinstance(v, Sym)} if dtype == UNKNOWN else set()
-    consts = any(isinstance(v, Const) for v in values)
+    consts = [v for v in values if isinstance(v, Const)]
     only = next(iter(known)) if len(known) == 1 and not consts else dtype
+    if len(consts) == len(values) and dtype == UNKNOWN:
+        only = _literal_type(consts)
     assert isinstance(only, Scalar)
     array = lx.builder.alloc("items", Array(only, 1, "C"), (const(len(values)),))
     for k, value in enumerate(values):
@@ -36,6 +38,14 @@ def list_of(lx: Lowering, items: list[Value], node: ast.AST, dtype: Scalar = UNK
     lx.lists.add(array)
     lx.lengths[array] = len(values)
     return array
+
+
+def _literal_type(items: list[Const]) -> Scalar:
+    """The element type of a list of literals: what is stored in it later does not change it."""
+    kinds = {c.type for c in items}
+    if kinds <= {INT64, FLOAT64}:
+        return FLOAT64 if FLOAT64 in kinds else INT64
+    return next(iter(kinds)) if len(kinds) == 1 else UNKNOWN
 
 
 def _entry(lx: Lowering, item: Value, node: ast.AST) -> Atom:
@@ -130,9 +140,10 @@ def _selected(lx: Lowering, node: ast.ListComp, source: Value) -> Sym:
 
     with lx.builder.collect() as counting:
         room = more(ZERO, source) if last == 0 else chained(lx, node, source, ZERO, more, last)
-    written = next((s for s in walk(tuple(counting)) if isinstance(s, Store | Alloc)), None)
+    written = next((s for s in walk(tuple(counting)) if isinstance(s, Store | Alloc | Call)), None)
     if written is not None:
-        lx.refuse(node, "a loop or filter of this comprehension writes to an array", "write the loop")
+        what = "calls a function that calls itself" if isinstance(written, Call) else "writes to an array"
+        lx.refuse(node, f"a loop or filter of this comprehension {what}", "write the loop")
     lx.builder.extend(tuple(counting))
     whole = lx.builder.alloc("items", Array(UNKNOWN, 1, "C"), (room,))
 

@@ -329,11 +329,6 @@ def fits(value: Value, template: Value) -> list[Atom] | None:
     return [] if same_static(value, template) else None
 
 
-def has_atoms(value: Value) -> bool:
-    """Whether there is a number or an array in it."""
-    return next(atoms(value), None) is not None
-
-
 def spec_of(value: Value) -> Spec | None:
     """The structure of a value; None where it cannot leave the program."""
     match value:

@@ -312,6 +312,7 @@ class Function:
     """`results` are atoms valid at the end of the body. `doc` is printed above the generated source.
 
     functions: of an entry function, every function that it and they call, by unique names.
+    augmented: whether it is the forward half of a derivative (of a called function).
     overlapping: groups of array parameters that may share memory (of a called function; an entry function's never
     do where they are written).
     """
@@ -324,6 +325,7 @@ class Function:
     span: Span = NOWHERE
     functions: tuple[Function, ...] = ()
     overlapping: tuple[frozenset[Sym], ...] = ()
+    augmented: bool = False
 
 
 def unique_name(name: str) -> str:

@@ -62,8 +62,8 @@ class Watch:
         for dispatcher, count in dispatchers:
             if len(dispatcher.overloads) != count:
                 return self._look()
-        for f, code, defaults in functions:
-            if f.__code__ is not code or f.__defaults__ is not defaults:
+        for f, code, defaults, keywords in functions:
+            if f.__code__ is not code or f.__defaults__ is not defaults or f.__kwdefaults__ is not keywords:
                 return self._look()
         return key
 
@@ -111,7 +111,7 @@ class _Walk:
         self.names: list[tuple[dict[str, Any], str, object]] = []
         self.attributes: list[tuple[object, str, object]] = []
         self.dispatchers: list[tuple[Any, int]] = []
-        self.functions: list[tuple[FunctionType, CodeType, object]] = []
+        self.functions: list[tuple[FunctionType, CodeType, object, object]] = []
         self.parts: list[Hashable] = []
         self._seen: set[Hashable] = set()
 
@@ -177,7 +177,7 @@ class _Walk:
         if id(f) in self._seen:
             return
         self._seen.add(id(f))
-        self.functions.append((f, f.__code__, f.__defaults__))
+        self.functions.append((f, f.__code__, f.__defaults__, f.__kwdefaults__))
         names = frozenset(_names(f.__code__))
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
             value = frozen.get(name, _ABSENT)

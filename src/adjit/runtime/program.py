@@ -91,6 +91,7 @@ def build(request: Request) -> Compiled:
             captures = captures_of(request.f, request.specs, meta["captures"])
             return _compiled(request, namespace, meta, captures, lambda: stored_text(name) or "")
     primal = primal_of(request.f, request.specs)
+    _refuse_written_captures(request, primal)
     if request.pure:
         primal = replace(primal, **pure(primal.function, primal.out))
     module, meta = _module(request, primal)
@@ -112,7 +113,7 @@ def _key(request: Request) -> str | None:
     print_ = fingerprint(request.f, request.specs)
     if print_ is None:
         return None
-    return cache.program_key(print_, replace(request, f=None, specs=()))
+    return cache.program_key(print_, replace(request, f=None, specs=()), stack_bytes())
 
 
 def _compiled(
@@ -142,6 +143,18 @@ def _compiled(
 # modules
 
 
+def _refuse_written_captures(request: Request, primal: Primal) -> None:
+    function = primal.function
+    written = written_params(function, Alias(function))
+    for p in function.params[len(request.active) :]:
+        if p in written:
+            raise UnsupportedError(
+                f"{function.name}() writes the captured array `{p.name}`",
+                "pass the array as an argument",
+                function.span,
+            )
+
+
 def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     function = primal.function
     n_leaves = len(request.active)
@@ -158,13 +171,6 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
         "recording": False,
         "span": function.span,
     }
-    for p in function.params[n_leaves:]:
-        if p in written:
-            raise UnsupportedError(
-                f"{function.name}() writes the captured array `{p.name}`",
-                "pass the array as an argument",
-                function.span,
-            )
     active = tuple(p for p, on in zip(params, request.active, strict=True) if on)
     for p in active:
         if not p.type.differentiable:

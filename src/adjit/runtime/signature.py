@@ -32,7 +32,7 @@ class Signature:
         self.positional = len(positional)
         self.variadic = next((k for k, p in enumerate(parameters) if p.kind is p.VAR_POSITIONAL), None)
         self._defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        self._given = getattr(py_func, "__defaults__", None)
+        self._given = _defaults_of(py_func)
         self._by_name = {
             p.name: k for k, p in enumerate(parameters) if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
         }
@@ -77,8 +77,7 @@ class Signature:
         return tuple(values[k] if k in values else self._default(name) for k, name in enumerate(self.names))
 
     def _default(self, name: str) -> Any:
-        given = getattr(self.py_func, "__defaults__", None)
-        if given is not self._given:
+        if any(a is not b for a, b in zip(_defaults_of(self.py_func), self._given, strict=True)):
             return Signature(self.py_func)._default(name)
         if name not in self._defaults:
             raise self._wrong(f"missing a required argument: '{name}'")
@@ -117,3 +116,8 @@ def _parameters(py_func: Callable[..., Any]) -> list[inspect.Parameter]:
                 f"'**{p.name}' cannot be differentiated", "name the keywords", place(py_func)
             )
     return parameters
+
+
+def _defaults_of(f: Callable[..., Any]) -> tuple[object, object]:
+    """What a function's missing arguments are taken from; replaced, not changed, by who rebinds them."""
+    return getattr(f, "__defaults__", None), getattr(f, "__kwdefaults__", None)

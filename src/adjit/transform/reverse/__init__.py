@@ -46,6 +46,8 @@ from adjit.transform.slopes import carries
 from adjit.transform.stride import stride
 from adjit.transform.windows import windows
 
+_MOST_ROUNDS = 200
+
 
 @dataclass(frozen=True)
 class Reversed:
@@ -286,7 +288,7 @@ def _plan(program: Function, wish: Wish, versions: dict[Sym, Sym]) -> _Plan:
     alias = Alias(program)
     activity = Activity(program, alias, wish.inputs, _outputs(program, wish), carries)
     calls = Calls(program, alias, activity)
-    while True:
+    for _ in range(_MOST_ROUNDS):
         before = calls.facts()
         callees: list[tuple[Callee, Planner, Built]] = []
         for callee in calls.callees.values():
@@ -300,6 +302,8 @@ def _plan(program: Function, wish: Wish, versions: dict[Sym, Sym]) -> _Plan:
         _learn(calls, entry, built)
         if calls.facts() == before:
             break
+    else:
+        raise AssertionError("the plans of the program's functions do not settle")
     if not callees:
         return _Plan(calls, (entry, built), [])
     tapes = {callee.function.name: built[3].tapes for callee, _, built in callees}

@@ -99,6 +99,7 @@ class Augment:
         return replace(
             self._function,
             name=callee.forward,
+            augmented=True,
             params=(*self._function.params, self.limit, *state),
             body=b.block(),
             results=(*self._function.results, *self._state(cursors, buffers)),
@@ -389,8 +390,8 @@ class Augment:
     def _branches(self, stmt: If | Custom, b: Builder) -> None:
         subs = self._regions.inner[id(stmt)]
         moved = [self._moved(r) for r in subs]
-        cursors = [t for m in moved for t in m[0]]
-        buffers = [t for m in moved for t in m[1]]
+        cursors = list(dict.fromkeys(t for m in moved for t in m[0]))
+        buffers = list(dict.fromkeys(t for m in moved for t in m[1]))
         before = self._state(cursors, buffers)
         results = self._fresh(cursors, buffers)
         bodies: list[Block] = []

@@ -23,7 +23,6 @@ from adjit.ir.visit import walk, walk_program
 from adjit.transform.reverse.record import Tape
 
 _NONE: Roots = frozenset()
-AUGMENTED = "_augmented"
 
 
 @dataclass(eq=False)
@@ -141,7 +140,7 @@ def _callee(f: Function, activity: Activity, alias: Alias) -> Callee:
             if not isinstance(p.type, Array | RefList) and activity.active(p)
         ),
         tuple(k for k, a in enumerate(f.results) if activity.active(a)),
-        unique_name(f"{stem}{AUGMENTED}"),
+        unique_name(f"{stem}_augmented"),
         unique_name(f"{stem}_reverse"),
     )
 
@@ -152,9 +151,10 @@ def refuse_unsupported(program: Function) -> None:
     Raises: UnsupportedError for a gradient of a gradient through them, and for such calls in functions with a rule of
         their own.
     """
+    augmented = {f.name for f in program.functions if f.augmented}
     for stmt in walk_program(program):
         if isinstance(stmt, Call) and any(isinstance(r.type, Array) for r in stmt.results):
-            if stmt.callee.partition(".")[0].endswith(AUGMENTED):
+            if stmt.callee in augmented:
                 raise UnsupportedError(
                     "a gradient of a gradient through a function that calls itself, both in reverse mode",
                     "use forward mode for one of them: aj.jvp of aj.grad",

@@ -16,7 +16,7 @@ references; its position in the list is the integer that is carried.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adjit.analysis.regions import Regions
 from adjit.errors import UnsupportedError
@@ -44,13 +44,6 @@ from adjit.ir.core import (
 from adjit.ir.types import INT64, Array, RefList
 from adjit.ir.visit import Rewriter, walk
 from adjit.transform.nests import nest
-
-
-@dataclass(frozen=True)
-class _Phi:
-    """A rebound array: the sites it may come from, in order."""
-
-    sites: tuple[Sym, ...]
 
 
 class _Numbers:
@@ -157,6 +150,12 @@ class References(Rewriter):
                 return
             elif s in self.inputs:
                 return
+            elif isinstance(stmt, RefGet):
+                raise UnsupportedError(
+                    f"the array `{s.name}`, which a recursive function returned, is carried on or chosen by a branch",
+                    "copy it into an array that is allocated before",
+                    stmt.span,
+                )
             else:
                 raise UnsupportedError(
                     f"the array `{s.name}`, chosen while the program runs, is rebound through a view of it",

@@ -359,7 +359,7 @@ class Sweep(Shadows):
         incoming = {r: self.take(r) for r in stmt.results if self.is_active(r)}
         before = self.adjoint
         subs = self.regions.inner[id(stmt)]
-        tapes = [t for r in subs for t in self.layout.below(r)]
+        tapes = list(dict.fromkeys(t for r in subs for t in self.layout.below(r)))
         cursors = {t: self.cursor[t] for t in tapes}
         bodies, adjoints, ends = [], [], []
         for region, values in zip(subs, (stmt.then_values, stmt.else_values), strict=True):
