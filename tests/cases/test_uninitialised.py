@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjit.runtime import compile
+from adjit.runtime import compile, plain
 
 from .catalogue import selected
 from .modes import run
@@ -39,14 +39,7 @@ class Rubbish(ModuleType):
 
 @pytest.fixture
 def rubbish(monkeypatch: pytest.MonkeyPatch, uncompiled: None) -> None:
-    execute = compile._execute
-
-    def with_rubbish(file: str, text: str, namespace: dict[str, Any]) -> dict[str, Any]:
-        space = execute(file, text, namespace)
-        space["np"] = Rubbish("numpy")
-        return space
-
-    monkeypatch.setattr(compile, "_execute", with_rubbish)
+    monkeypatch.setattr(plain, "_NUMPY", Rubbish("numpy"))
     monkeypatch.setattr(compile, "_loaded", {})
 
 
