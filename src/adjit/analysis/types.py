@@ -39,11 +39,10 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
-    fresh,
     unique_name,
 )
 from adjit.ir.types import FLOAT64, INT64, UNKNOWN, Array, RefList, Scalar, Type
-from adjit.ir.visit import renamed, walk
+from adjit.ir.visit import walk, with_own_symbols
 
 _MAX_ROUNDS = 50
 _MAX_INSTANCES = 12
@@ -189,15 +188,12 @@ class Inference:
         return any(n == name and tuple(map(_strided, other)) == wide for n, other in self.instances)
 
     def _copy(self, name: str, facts: tuple[Fact, ...]) -> Function:
-        template = self.templates[name]
-        env: dict[Sym, Atom] = {p: fresh(p) for p in template.params}
-        params = tuple(s for s in env.values() if isinstance(s, Sym))
-        body = renamed(template.body, env)
+        env: dict[Sym, Atom] = {}
+        own = replace(with_own_symbols(self.templates[name], env), name=unique_name(name))
         self.marked |= {s for old, s in env.items() if old in self.marked and isinstance(s, Sym)}
-        results = tuple(env.get(a, a) if isinstance(a, Sym) else a for a in template.results)
-        self.facts.update(zip(params, facts, strict=True))
-        self.origins.update(_origins(body))
-        return replace(template, name=unique_name(name), params=params, body=body, results=results)
+        self.facts.update(zip(own.params, facts, strict=True))
+        self.origins.update(_origins(own.body))
+        return own
 
     def block(self, block: Block) -> None:
         for stmt in block:

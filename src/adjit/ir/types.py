@@ -4,7 +4,7 @@ Tuples do not exist in the IR; the frontend explodes them into their leaves.
 Before typing, a scalar's dtype may be `UNKNOWN` and an array's layout may be "?".
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _FLOATS = ("float32", "float64")
 _COMPLEX = ("complex64", "complex128")
@@ -108,3 +108,8 @@ FLOAT64 = Scalar("float64")
 COMPLEX64 = Scalar("complex64")
 COMPLEX128 = Scalar("complex128")
 UNKNOWN = Scalar("?")
+
+
+def any_layout(t: Type) -> Type:
+    """The type of an array that stands beside one of type `t` (a shadow, a tangent) and may have any layout."""
+    return replace(t, layout="A", readonly=False) if isinstance(t, Array) else t

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -300,3 +300,28 @@ def substitute(block: Block, env: dict[Sym, Atom]) -> Block:
 def renamed(block: Block, env: dict[Sym, Atom]) -> Block:
     """A copy of the block with every definition fresh; `env` receives the mapping."""
     return Rewriter(env, fresh).block(block)
+
+
+def with_own_symbols(f: Function, env: dict[Sym, Atom] | None = None) -> Function:
+    """A copy of a function with fresh symbols throughout; `env` receives the mapping."""
+    env = {} if env is None else env
+    own = {p: fresh(p) for p in f.params}
+    env.update(own)
+    body = renamed(f.body, env)
+    results = tuple(env.get(a, a) if isinstance(a, Sym) else a for a in f.results)
+    groups = tuple(frozenset(own[p] for p in g) for g in f.overlapping)
+    return replace(f, params=tuple(own.values()), body=body, results=results, overlapping=groups)
+
+
+class Passing(Rewriter):
+    """Passes further arguments in every call; `env` as in `Rewriter`."""
+
+    def __init__(self, more: tuple[Atom, ...], env: Mapping[Sym, Atom] | None = None):
+        super().__init__({} if env is None else dict(env))
+        self._more = more
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        rebuilt = self.rebuild(stmt)
+        if isinstance(rebuilt, Call):
+            rebuilt = replace(rebuilt, args=(*rebuilt.args, *self._more))
+        return (rebuilt,)

@@ -91,8 +91,8 @@ def build(request: Request) -> Compiled:
             captures = captures_of(request.f, request.specs, meta["captures"])
             return _compiled(request, namespace, meta, captures, lambda: stored_text(name) or "")
     primal = primal_of(request.f, request.specs)
-    _refuse_written_captures(request, primal)
     if request.pure:
+        _refuse_written_captures(request, primal.function, _written(primal.function))
         primal = replace(primal, **pure(primal.function, primal.out))
     module, meta = _module(request, primal)
     meta["captures"] = len(primal.captures)
@@ -143,9 +143,11 @@ def _compiled(
 # modules
 
 
-def _refuse_written_captures(request: Request, primal: Primal) -> None:
-    function = primal.function
-    written = written_params(function, Alias(function))
+def _written(function: Function) -> set[Sym]:
+    return written_params(function, Alias(function))
+
+
+def _refuse_written_captures(request: Request, function: Function, written: set[Sym]) -> None:
     for p in function.params[len(request.active) :]:
         if p in written:
             raise UnsupportedError(
@@ -159,7 +161,8 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     function = primal.function
     n_leaves = len(request.active)
     params = function.params[:n_leaves]
-    written = written_params(function, Alias(function))
+    written = _written(function)
+    _refuse_written_captures(request, function, written)
     meta: dict[str, Any] = {
         "out": primal.out,
         "written": tuple(p in written for p in params),

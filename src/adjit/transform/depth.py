@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adjit.ir.builder import Builder
-from adjit.ir.core import ZERO, Atom, Block, Call, Function, Loop, Raise, Stmt, Sym, const
+from adjit.ir.core import ZERO, Atom, Block, Call, Function, Loop, Raise, Sym, const
 from adjit.ir.types import INT64, Array, RefList
-from adjit.ir.visit import Rewriter, blocks, everywhere, inner_targets, operands, targets, walk, yields
+from adjit.ir.visit import Passing, blocks, everywhere, inner_targets, operands, targets, walk, yields
 
 _WORDS_OF_ARRAY = 10  # Numba passes an array as its fields: 5 + 2 per axis, rounded up
 _WORDS_OF_VALUE = 3  # alive across a call: the value, and what the optimiser loads early for it
@@ -87,24 +87,10 @@ def limited_depth(function: Function, limit: int) -> Function:
 
 def _counting(f: Function, depth: Sym | None, limit: int) -> Function:
     if depth is None:
-        return replace(f, body=_Pass(ZERO).block(f.body))
+        return replace(f, body=Passing((ZERO,)).block(f.body))
     b = Builder(f.span)
     text = f"the function at {f.span.file}:{f.span.line} calls itself more than {limit} deep"
     b.if_(b.op("gt", depth, const(limit)), (Raise("RecursionError", (text,), f.span),))
     deeper = b.op("add", depth, 1)
     assert isinstance(deeper, Sym)
-    return replace(f, params=(*f.params, depth), body=(*b.block(), *_Pass(deeper).block(f.body)))
-
-
-class _Pass(Rewriter):
-    """Passes the depth in every call."""
-
-    def __init__(self, depth: Atom):
-        super().__init__()
-        self._depth = depth
-
-    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        rebuilt = self.rebuild(stmt)
-        if isinstance(rebuilt, Call):
-            rebuilt = replace(rebuilt, args=(*rebuilt.args, self._depth))
-        return (rebuilt,)
+    return replace(f, params=(*f.params, depth), body=(*b.block(), *Passing((deeper,)).block(f.body)))

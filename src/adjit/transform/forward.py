@@ -37,7 +37,7 @@ from adjit.ir.core import (
     View,
     unique_name,
 )
-from adjit.ir.types import Array, RefList, Scalar
+from adjit.ir.types import Array, RefList, Scalar, any_layout
 from adjit.ir.visit import Rewriter, everywhere
 from adjit.rules import get as rule_of
 from adjit.rules.base import Point
@@ -301,9 +301,7 @@ class _Forward:
 
 def _strided(a: Atom) -> Atom:
     """The same symbol, said to have any layout where it is an array: tangents may differ from primals in that."""
-    if isinstance(a, Sym) and isinstance(a.type, Array):
-        return Sym(a.name, replace(a.type, layout="A", readonly=False), a.uid)
-    return a
+    return Sym(a.name, any_layout(a.type), a.uid) if isinstance(a, Sym) else a
 
 
 def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1) -> Pushed:

@@ -12,18 +12,19 @@ from adjit.analysis.activity import Activity
 from adjit.analysis.alias import Alias
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
-from adjit.ir.core import Atom, Call, Custom, Function, Stmt, Store, Sym, fresh
+from adjit.ir.core import Atom, Custom, Function, Stmt, Store, Sym, fresh
 from adjit.ir.types import Array
 from adjit.ir.visit import (
+    Passing,
     Rewriter,
     defined,
     everywhere,
     free,
     reachable,
-    renamed,
     targets,
     walk,
     walk_program,
+    with_own_symbols,
 )
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
@@ -137,7 +138,7 @@ class _Plan:
             _, forward, _ = self.augmented(planner, built)
             found += [
                 clean(stride(dissolved(forward)), keep_raising=True),
-                _own_symbols(_reverse_form(callee, planner, built)),
+                with_own_symbols(_reverse_form(callee, planner, built)),
             ]
         return found
 
@@ -159,16 +160,6 @@ def _reverse_form(callee: Callee, planner: Planner, built: Built) -> Function:
         overlapping=tuple(g for g in groups if len(g) > 1),
     )
     return replace(_tidied(whole), params=whole.params)
-
-
-def _own_symbols(f: Function) -> Function:
-    """The function with symbols of its own throughout."""
-    env: dict[Sym, Atom] = {p: fresh(p) for p in f.params}
-    params = tuple(env[p] for p in f.params)
-    body = renamed(f.body, env)
-    results = tuple(env.get(a, a) if isinstance(a, Sym) else a for a in f.results)
-    groups = tuple(frozenset(env[p] for p in g) for g in f.overlapping)
-    return replace(f, params=params, body=body, results=results, overlapping=groups)  # type: ignore[arg-type]
 
 
 def _outputs(function: Function, wish: Wish) -> list[Atom]:
@@ -263,24 +254,10 @@ def _with_shared(entry: Function, head: tuple[Stmt, ...]) -> Function:
     callees: list[Function] = []
     for f in entry.functions:
         own = tuple(fresh(s) for s in made)
-        body = _Passing(own, dict(zip(made, own, strict=True))).block(f.body)
+        body = Passing(own, dict(zip(made, own, strict=True))).block(f.body)
         callees.append(replace(f, params=(*f.params, *own), body=body))
-    body = _Passing(made, {}).block(entry.body)
+    body = Passing(made).block(entry.body)
     return replace(entry, body=(*head, *body), functions=tuple(callees))
-
-
-class _Passing(Rewriter):
-    """Passes further arguments in every call."""
-
-    def __init__(self, more: tuple[Sym, ...], env: dict[Sym, Sym]):
-        super().__init__(dict(env))
-        self._more = more
-
-    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        rebuilt = self.rebuild(stmt)
-        if isinstance(rebuilt, Call):
-            rebuilt = replace(rebuilt, args=(*rebuilt.args, *self._more))
-        return (rebuilt,)
 
 
 def _plan(program: Function, wish: Wish, versions: dict[Sym, Sym]) -> _Plan:

@@ -25,7 +25,7 @@ from adjit.ir.core import (
     Store,
     Sym,
 )
-from adjit.ir.types import Array, Type
+from adjit.ir.types import Array, any_layout
 from adjit.ir.visit import inner_targets, targets, walk
 from adjit.transform.nests import add_into, copied_list, copy_into
 from adjit.transform.reverse.callees import Callee, Calls
@@ -89,7 +89,7 @@ class Planner:
         if self.callee is None:
             return {p: Sym(f"d{p.name}", p.type) for p in self.wish.inputs if isinstance(p.type, Array)}
         given = (self.function.params[k] for k in self.callee.shadowed)
-        return {p: Sym(f"d{p.name}", _any_layout(p)) for p in given}
+        return {p: Sym(f"d{p.name}", any_layout(p.type)) for p in given}
 
     # one build
 
@@ -288,11 +288,6 @@ class Planner:
             not roots.isdisjoint(self.alias.roots(s.array))
             for s in self.regions.stores(stmt)  # type: ignore[arg-type]
         )
-
-
-def _any_layout(p: Sym) -> Type:
-    """The type of the shadow of a called function's parameter: what is passed may have any layout."""
-    return replace(p.type, layout="A", readonly=False) if isinstance(p.type, Array) else p.type
 
 
 def _turns(loop: Loop) -> float:

@@ -8,9 +8,7 @@ it again (a row number). The reference is made again where it is used:
     ->  loop carry (tp = 0, tq = 1): p = (a if tp == 0 else b); q = (...); ... next tq, tp
 
 An array allocated inside a loop whose contents the reverse sweep needs, or that outlives its turn, is kept in a list of
-references; its position in the list is the integer that is carried.
-
-    a = alloc (n)   ->   t = alloc (n); k = load count[0]; refappend list t; store count[0] = k + 1; a = refget list k
+references (see `kept`); its position in the list is the integer that is carried.
 """
 
 from __future__ import annotations
@@ -22,18 +20,14 @@ from adjit.analysis.regions import Regions
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
 from adjit.ir.core import (
-    ONE,
     ZERO,
     Alloc,
     Atom,
     Block,
     Function,
     If,
-    Load,
     Loop,
-    RefAppend,
     RefGet,
-    RefNew,
     Slice,
     Stmt,
     Sym,
@@ -41,9 +35,9 @@ from adjit.ir.core import (
     View,
     const,
 )
-from adjit.ir.types import INT64, Array, RefList
+from adjit.ir.types import INT64, Array
 from adjit.ir.visit import Rewriter, walk
-from adjit.transform.nests import nest
+from adjit.transform.reverse.kept import Kept
 
 
 class _Numbers:
@@ -66,7 +60,7 @@ class References(Rewriter):
         self.regions = Regions(function)
         self.forced = {a for a in forced if a in self.regions.where}
         self.phis: dict[Sym, list[Atom]] = {}
-        self.counts: dict[Sym, tuple[Sym, Sym]] = {}  # allocation -> (list, counter array)
+        self.kept: dict[Sym, Kept] = {}  # by allocation
         self.position: dict[Sym, Sym] = {}
         self.numbers: dict[Sym, _Numbers] = {}
         self._open: set[Sym] = set()
@@ -233,17 +227,14 @@ class References(Rewriter):
             return (), self.function
         for p in self.phis:
             self._number(p)
-        b = Builder(self.function.span)
+        head: list[Stmt] = []
         for alloc in sorted(self.forced, key=lambda s: s.uid):
             assert isinstance(alloc.type, Array)
-            listed = Sym(f"{alloc.name}_list", RefList(alloc.type))
-            counter = Sym(f"{alloc.name}_count", Array(INT64, 1, "C"))
-            b.append(RefNew(listed, self.function.span))
-            b.append(Alloc(counter, (ONE,), ZERO, None, self.function.span))
-            self.counts[alloc] = (listed, counter)
+            self.kept[alloc] = Kept.named(alloc.name, alloc.type)
+            head += self.kept[alloc].made(self.function.span)
         body = self.block(self.function.body)
         results = tuple(self.atom(a) for a in self.function.results)
-        return b.block(), replace(self.function, body=body, results=results)
+        return tuple(head), replace(self.function, body=body, results=results)
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         match stmt:
@@ -257,23 +248,9 @@ class References(Rewriter):
                 return (self.rebuild(stmt),)
 
     def _kept_alloc(self, stmt: Alloc) -> tuple[Stmt, ...]:
-        a = stmt.target
-        listed, counter = self.counts[a]
-        made = Sym(a.name, a.type)
-        b = Builder(stmt.span)
         rebuilt = self.rebuild(stmt)
         assert isinstance(rebuilt, Alloc)
-        fill = rebuilt.fill if not isinstance(rebuilt.fill, Sym) else None
-        b.append(replace(rebuilt, target=made, fill=fill))
-        at = self._position_of(a)
-        b.append(Load(at, counter, (ZERO,), stmt.span))
-        b.append(RefAppend(listed, made, stmt.span))
-        b.store(counter, (ZERO,), b.op("add", at, ONE))
-        b.append(RefGet(a, listed, at, stmt.span))
-        if isinstance(rebuilt.fill, Sym):
-            value = rebuilt.fill
-            nest(b, rebuilt.shape, lambda b, i, _: b.store(a, i, value))
-        return b.block()
+        return self.kept[stmt.target].keep(rebuilt, self._position_of(stmt.target))
 
     def _values(self, p: Sym, a: Atom) -> list[Atom]:
         """What flows into p's numbers when `a` flows into p."""
@@ -415,7 +392,7 @@ class References(Rewriter):
             inner = self.numbers[base]
             numbers = _Numbers(value(inner.tag), {k: value(v) for k, v in inner.extras.items()})
             return self._reference(b, base, numbers, target)
-        listed, _ = self.counts[base]
+        listed = self.kept[base].listed
         made = Sym(p.name, base.type) if target is None else target
         b.append(RefGet(made, listed, value(self._position_of(base)), b.span))
         return made

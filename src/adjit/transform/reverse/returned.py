@@ -12,41 +12,27 @@ would have two shadows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from adjit.errors import UnsupportedError
-from adjit.ir.builder import Builder
 from adjit.ir.core import (
-    ONE,
-    ZERO,
     Alloc,
     Atom,
     Block,
     Call,
     Function,
     If,
-    Load,
-    RefAppend,
     RefGet,
-    RefNew,
     Span,
     Stmt,
     Sym,
 )
-from adjit.ir.types import INT64, Array, RefList
+from adjit.ir.types import INT64, Array
 from adjit.ir.visit import Rewriter, targets, walk
-from adjit.transform.nests import nest
+from adjit.transform.reverse.kept import Kept
 
 _Key = tuple[str, int]
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """The list of what one result of one function has been, and its length."""
-
-    listed: Sym
-    count: Sym
 
 
 def returned(program: Function) -> tuple[Block, Function]:
@@ -54,23 +40,18 @@ def returned(program: Function) -> tuple[Block, Function]:
 
     Raises: UnsupportedError for an array that the function does not allocate itself.
     """
-    kept: dict[_Key, _Kept] = {}
+    kept: dict[_Key, Kept] = {}
     tracked: dict[Sym, _Key] = {}
     for f in program.functions:
         for k, a in enumerate(f.results):
             if isinstance(a.type, Array):
                 element = _track(f, k, tracked)
-                name = f.name.partition(".")[0]
-                listed = Sym(f"{name}_list", RefList(element))
-                kept[f.name, k] = _Kept(listed, Sym(f"{name}_count", Array(INT64, 1, "C")))
+                kept[f.name, k] = Kept.named(f.name.partition(".")[0], element)
     if not kept:
         return (), program
-    head: list[Stmt] = []
-    for one in kept.values():
-        head.append(RefNew(one.listed, program.span))
-        head.append(Alloc(one.count, (ONE,), ZERO, None, program.span))
+    head = tuple(stmt for one in kept.values() for stmt in one.made(program.span))
     callees = tuple(_Positions(f, kept, tracked).run() for f in program.functions)
-    return tuple(head), replace(_Positions(program, kept, tracked).run(), functions=callees)
+    return head, replace(_Positions(program, kept, tracked).run(), functions=callees)
 
 
 def _track(f: Function, k: int, tracked: dict[Sym, _Key]) -> Array:
@@ -114,7 +95,7 @@ def _refuse(f: Function, span: Span) -> NoReturn:
 class _Positions(Rewriter):
     """Puts positions in place of the arrays that calls return, in one function."""
 
-    def __init__(self, f: Function, kept: dict[_Key, _Kept], tracked: dict[Sym, _Key]):
+    def __init__(self, f: Function, kept: dict[_Key, Kept], tracked: dict[Sym, _Key]):
         super().__init__()
         self.f, self.kept = f, kept
         own = {s for stmt in walk(f.body) for s in targets(stmt)}
@@ -141,20 +122,9 @@ class _Positions(Rewriter):
                 return (self.rebuild(stmt),)
 
     def _alloc(self, stmt: Alloc) -> tuple[Stmt, ...]:
-        kept, at = self.kept[self.tracked[stmt.target]], self.position[stmt.target]
-        made = Sym(stmt.target.name, stmt.target.type)
-        b = Builder(stmt.span)
         rebuilt = self.rebuild(stmt)
         assert isinstance(rebuilt, Alloc)
-        value = rebuilt.fill
-        b.append(replace(rebuilt, target=made, fill=None if isinstance(value, Sym) else value))
-        b.append(Load(at, kept.count, (ZERO,), stmt.span))
-        b.append(RefAppend(kept.listed, made, stmt.span))
-        b.store(kept.count, (ZERO,), b.op("add", at, ONE))
-        b.append(RefGet(stmt.target, kept.listed, at, stmt.span))
-        if isinstance(value, Sym):
-            nest(b, rebuilt.shape, lambda b, i, _: b.store(stmt.target, i, value))
-        return b.block()
+        return self.kept[self.tracked[stmt.target]].keep(rebuilt, self.position[stmt.target])
 
     def _if(self, stmt: If) -> tuple[Stmt, ...]:
         """The branch yields positions; its arrays are looked up after it."""
