@@ -218,7 +218,8 @@ class Retyper:
             case Store():
                 self._check_store(stmt)
                 array, index = self._sym(stmt.array, span), self._atoms(stmt.index, span)
-                return replace(stmt, array=array, index=index, value=self._atom(stmt.value, span))
+                value = self._atom(stmt.value, span)
+                return replace(stmt, array=array, index=index, value=value, fills=False)
             case View():
                 index_ = tuple(self._item(i, span) for i in stmt.index)
                 array = self._sym(stmt.array, span)

@@ -102,7 +102,7 @@ class Instance:
 
 
 class Inference:
-    """Facts about symbols, and about the element type ("cell") of arrays that are typed by what is stored.
+    """Facts about symbols, and about the element type ("cell") of arrays that are typed by what fills them.
 
     Called functions have one instance for each tuple of argument types, as in Numba. What they return is found by
     iteration, from the paths that do not recurse.
@@ -264,7 +264,7 @@ class Inference:
     def _store(self, store: Store) -> None:
         root = self.origin(store.array)
         value = self.fact(store.value)
-        if root in self._open and value is not None:
+        if store.fills and root in self._open and value is not None:
             old = self.cells.get(root)
             joined = value if old is None else join((old, value), self.numpy_rules)
             if joined is not None:
@@ -293,11 +293,12 @@ class Inference:
             like = None if alloc.like is None else self._array(alloc.like)
             layout = like.layout if like is not None and like.layout == "F" else "C"
         if not dtype.known:
-            dtype = self._element(alloc)
+            like = None if alloc.like is None else self._array(alloc.like)
+            dtype = self._element(alloc) if alloc.like is None else like.dtype if like else UNKNOWN
         return Fact(Array(dtype, type_.ndim, layout))
 
     def _element(self, alloc: Alloc) -> Scalar:
-        """The dtype of an array that was created without one: its fill's, else what is stored in it."""
+        """The dtype of an array that was created without one: its fill's, else that of the stores that fill it."""
         fact = None if alloc.fill is None else self.fact(alloc.fill)
         if alloc.fill is None:
             root = self.origin(alloc.target)

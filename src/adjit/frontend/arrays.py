@@ -105,7 +105,8 @@ def _flattened(lx: Lowering, array: Sym, node: ast.AST) -> Sym:
             value = iteration.item(lx, source, k, node)
             lx.builder.store(made, (k,), expressions.number(lx, value, node))
 
-        counted(lx, n, element)
+        with lx.builder.filling(made):
+            counted(lx, n, element)
     return made
 
 
@@ -151,5 +152,6 @@ def copy(lx: Lowering, array: Sym, dtype: Scalar | None, node: ast.AST, through:
                 value = lx.let(through, value, type=dtype)
             lx.builder.store(target, index, value)
 
-        nest(lx, array, element)
+        with lx.builder.filling(target):
+            nest(lx, array, element)
     return target

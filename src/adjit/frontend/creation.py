@@ -136,7 +136,8 @@ def arange(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
             return _integers(lx, iteration.RangeValue(start, stop, step), given, node)
     n = expressions.number(lx, inline.call_library(lx, library.arange_count, [start, stop, step], node), node)
     made = lx.builder.alloc("a", Array(_dtype_or(lx, given, UNKNOWN, node), 1, "C"), (n,))
-    inline.call_library(lx, library.arange, [made, start, step], node)
+    with lx.builder.filling(made):
+        inline.call_library(lx, library.arange, [made, start, step], node)
     return made
 
 
@@ -158,7 +159,8 @@ def linspace(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: as
     start, stop = (expressions.number(lx, given[k], node) for k in ("start", "stop"))
     num = expressions.number(lx, given.get("num", const(50)), node)
     made = lx.builder.alloc("a", Array(UNKNOWN, 1, "C"), (num,))
-    inline.call_library(lx, library.linspace, [made, start, stop, num], node)
+    with lx.builder.filling(made):
+        inline.call_library(lx, library.linspace, [made, start, stop, num], node)
     return made
 
 
@@ -220,6 +222,7 @@ def _box(lx: Lowering, value: TupleValue, dtype: Scalar | None, node: ast.AST) -
         )
     type_ = Array(dtype or UNKNOWN, len(shape), "C")
     array = lx.builder.alloc("a", type_, tuple(const(n) for n in shape))
-    for index, item in zip(np.ndindex(*shape), level, strict=True):
-        lx.builder.store(array, tuple(const(i) for i in index), expressions.number(lx, item, node))
+    with lx.builder.filling(array):
+        for index, item in zip(np.ndindex(*shape), level, strict=True):
+            lx.builder.store(array, tuple(const(i) for i in index), expressions.number(lx, item, node))
     return array

@@ -33,8 +33,9 @@ def list_of(lx: Lowering, items: list[Value], node: ast.AST, dtype: Scalar = UNK
         only = _literal_type(consts)
     assert isinstance(only, Scalar)
     array = lx.builder.alloc("items", Array(only, 1, "C"), (const(len(values)),))
-    for k, value in enumerate(values):
-        lx.builder.store(array, (const(k),), value)
+    with lx.builder.filling(array):
+        for k, value in enumerate(values):
+            lx.builder.store(array, (const(k),), value)
     lx.lists.add(array)
     lx.lengths[array] = len(values)
     return array
@@ -121,7 +122,7 @@ def _filled(lx: Lowering, n: Atom, element: Callable[[Atom], Atom]) -> Sym:
         found.append(element(k))
         lx.builder.store(array, (k,), found[0])
 
-    with lx.builder.collect() as block:
+    with lx.builder.filling(array), lx.builder.collect() as block:
         arrays.counted(lx, n, body)
     dtype = found[0].type if found and isinstance(found[0], Sym) else UNKNOWN
     assert isinstance(dtype, Scalar)
@@ -151,7 +152,8 @@ def _selected(lx: Lowering, node: ast.ListComp, source: Value) -> Sym:
         lx.builder.store(whole, (n,), _entry(lx, expressions.evaluate(lx, node.elt), node.elt))
         return expressions.integer(lx, "add", n, ONE)
 
-    n = chained(lx, node, source, ZERO, keep)
+    with lx.builder.filling(whole):
+        n = chained(lx, node, source, ZERO, keep)
     made = lx.builder.view(whole, (Slice(None, n),), Array(UNKNOWN, 1, "?"))
     lx.lists.add(made)
     return made

@@ -45,6 +45,7 @@ class Builder:
         self.simplify = simplify
         self._open: list[list[Stmt]] = [[]]
         self._sums: dict[Sym, tuple[Atom, int]] = {}
+        self._filling: set[Sym] = set()
 
     # blocks
 
@@ -147,7 +148,16 @@ class Builder:
         return target
 
     def store(self, array: Sym, index: tuple[Atom, ...], value: Atom) -> None:
-        self.append(Store(array, index, value, self.span))
+        self.append(Store(array, index, value, self.span, array in self._filling))
+
+    @contextmanager
+    def filling(self, array: Sym) -> Generator[None]:
+        """Stores to the array inside the `with` give it its dtype, if it was made without one."""
+        self._filling.add(array)
+        try:
+            yield
+        finally:
+            self._filling.discard(array)
 
     def view(self, array: Sym, index: tuple[Atom | Slice, ...], type: Array, transpose: bool = False) -> Sym:
         target = Sym(array.name, type)

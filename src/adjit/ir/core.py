@@ -114,12 +114,16 @@ class Load:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Store:
-    """`array[index] = value`: one element. The value is cast to the array's dtype by the store."""
+    """`array[index] = value`: one element. The value is cast to the array's dtype by the store.
+
+    fills: (before typing) whether an array that was made without a dtype has this value's.
+    """
 
     array: Sym
     index: tuple[Atom, ...]
     value: Atom
     span: Span = NOWHERE
+    fills: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,10 @@ def _store(p: _Parser, line: Line, depth: int) -> Stmt:
     return Store(array, index, line.atom(), p.span)
 
 
+def _fill(p: _Parser, line: Line, depth: int) -> Stmt:
+    return replace(_store(p, line, depth), fills=True)
+
+
 def _refappend(p: _Parser, line: Line, depth: int) -> Stmt:
     line.expect(" ")
     references = line.symbol()
@@ -297,6 +301,7 @@ def _derive(p: _Parser, line: Line, depth: int) -> Stmt:
 
 _STATEMENTS: dict[str, Callable[[_Parser, Line, int], Stmt]] = {
     "store": _store,
+    "fill": _fill,
     "refappend": _refappend,
     "raise": _raise,
     "for": _counted,

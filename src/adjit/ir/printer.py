@@ -148,7 +148,7 @@ class _Printer:
                 self.emit(d, f"{self.defined(stmt.target)} = load {source}")
             case Store():
                 place = f"{self.names(stmt.array)}[{self.atoms(stmt.index)}]"
-                self.emit(d, f"store {place} = {self.atom(stmt.value)}")
+                self.emit(d, f"{'fill' if stmt.fills else 'store'} {place} = {self.atom(stmt.value)}")
             case View():
                 index = ", ".join(self.item(i) for i in stmt.index)
                 source = f"{self.names(stmt.array)}" + (".T" if stmt.transpose else f"[{index}]")

@@ -234,7 +234,7 @@ class Rewriter:
                 array, index = self.sym(stmt.array), self.atoms(stmt.index)
                 return Load(self.define(stmt.target), array, index, stmt.span)
             case Store():
-                return Store(self.sym(stmt.array), self.atoms(stmt.index), self.atom(stmt.value), stmt.span)
+                return Store(self.sym(stmt.array), self.atoms(stmt.index), self.atom(stmt.value), stmt.span, stmt.fills)
             case View():
                 array, index = self.sym(stmt.array), tuple(self.index(i) for i in stmt.index)
                 return View(self.define(stmt.target), array, index, stmt.transpose, stmt.span)
