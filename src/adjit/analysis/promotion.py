@@ -8,7 +8,7 @@ operators and `math`; what a NumPy function returns is strong, as `np.sqrt(2.0)`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -93,11 +93,17 @@ _APART = {"select": 0, "ldexp": 1, "round_to": 1}
 """Operands that keep their own type: a condition, an exponent of 2, a number of digits."""
 
 _SPECIAL = frozenset({"cast", "dim", "stop_gradient", "select", "real", "imag"})
+_OPERATORS = frozenset({"add", "sub", "mul", "neg", "lt", "le", "gt", "ge", "eq", "ne"})
 _PARTS = {"complex64": FLOAT32, "complex128": FLOAT64}
 
 
 def spelled_as(let: Let, arguments: tuple[Type, ...], result: Scalar) -> str | None:
-    """The spelling of a conversion, None where Numba's function of that name gives another type."""
+    """The spelling of a conversion, None where Numba's function of that name gives another type.
+
+    None for a NumPy function too that is an operator on operands of these types.
+    """
+    if let.op in _OPERATORS and let.fn is not None and let.fn.startswith("numpy."):
+        return None if _ask(replace(let, fn=None), arguments) == result else let.fn
     if let.op != "cast" or let.fn not in _CONVERSIONS or _ask(let, arguments) == result:
         return let.fn
     return None

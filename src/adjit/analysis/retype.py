@@ -302,6 +302,8 @@ class Retyper:
         like = None if alloc.like is None else self._sym(alloc.like, span)
         assert isinstance(target.type, Array)
         fill = None if alloc.fill is None else self._cast(alloc.fill, target.type.dtype, span)
+        if alloc.target.type.layout == "C":  # type: ignore[union-attr]
+            like = None  # it gave the dtype
         return replace(alloc, target=target, shape=shape, fill=fill, like=like)
 
     def _loop(self, loop: Loop) -> Stmt:
@@ -315,7 +317,7 @@ class Retyper:
         lo, hi, step = (None if b is None else self._bound(b, span) for b in (loop.lo, loop.hi, loop.step))
         index = None if loop.index is None else self._sym(loop.index, span)
         body, nexts, stop = self._branch(loop.body, loop.nexts, params, loop.stop, span)
-        return Loop(index, lo, hi, step, params, inits, body, nexts, results, stop, span)
+        return Loop(index, lo, hi, step, params, inits, body, nexts, results, stop, span, loop.at_once)
 
     def _bound(self, bound: Atom, span: Span) -> Atom:
         """A bound of a range; under NumPy's rules every integer is an int64 index."""

@@ -118,6 +118,7 @@ class Inference:
         self.cells: dict[Sym, Fact] = {}
         self.origins: dict[Sym, Sym] = {}
         self._open: set[Sym] = set()
+        self._neutral: set[Sym] = set()  # carried values that start with a number of no type yet
 
     def origin(self, s: Sym) -> Sym:
         """The representative of all array symbols that may share memory or a name with `s`."""
@@ -131,7 +132,7 @@ class Inference:
             case Sym():
                 return self.facts.get(a)
             case Const():
-                return Fact(a.type, self.numpy_rules)
+                return Fact(a.type, self.numpy_rules) if a.type.known else None
             case Undef():
                 return None
 
@@ -255,6 +256,8 @@ class Inference:
 
     def _let(self, let: Let) -> Fact | None:
         facts = tuple(self.fact(a) for a in let.args)
+        if facts[0] is None and let.args[0] in self._neutral:
+            facts = (facts[1], *facts[1:])
         known = tuple(f for f in facts if f is not None and _complete(f.type))
         if len(known) != len(facts):
             return Fact(let.target.type) if let.op == "cast" else None
@@ -311,6 +314,8 @@ class Inference:
             self._set(loop.index, self._index(loop))
         for p, init in zip(loop.params, loop.inits, strict=True):
             self._flow(p, (init,))
+            if init in self._neutral or (isinstance(init, Const) and not init.type.known):
+                self._neutral.add(p)
         for _ in range(_MAX_ROUNDS):
             self.block(loop.body)
             flows = list(zip(loop.params, loop.inits, loop.nexts, strict=True))

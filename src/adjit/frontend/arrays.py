@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adjit.frontend import creation, expressions, indexing, iteration, lists, reductions
+from adjit.frontend import creation, expressions, indexing, iteration, lists
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
     NONE,
@@ -19,9 +19,6 @@ from adjit.frontend.values import (
 )
 from adjit.ir.core import ONE, ZERO, Atom, Loop, Sym, Undef, View, const
 from adjit.ir.types import UNKNOWN, Array, Scalar
-
-REDUCTIONS = frozenset("sum mean prod min max any all std var cumsum dot sort argsort".split())
-
 
 # attributes and methods
 
@@ -84,12 +81,8 @@ def call_method(
         return NONE
     if name == "item" and not args and isinstance(array.type, Array) and array.type.ndim == 0:
         return lx.builder.load(array, ())
-    if name in ("argmin", "argmax") and array not in lx.lists:
-        return reductions.place_of(lx, name, [array, *args], kwargs, node)
     if array in lx.lists:
         lx.refuse(node, f"the list method '{name}' is not supported", lists.FIXED)
-    if name in REDUCTIONS:
-        lx.refuse(node, f"the array method '{name}' is not supported yet", "write the loop")
     lx.refuse(node, f"the array method '{name}' is not supported", "write the loop over its elements")
 
 

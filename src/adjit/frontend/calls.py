@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 from collections.abc import Callable, Sequence
 from types import BuiltinMethodType, FunctionType, MethodType
@@ -13,11 +14,22 @@ from numba.core import types as nb_types
 
 from adjit import rules
 from adjit.errors import MissingRuleError
-from adjit.frontend import arrays, creation, custom, derive, expressions, inline, known, remedies
+from adjit.frontend import (
+    arrays,
+    creation,
+    custom,
+    derive,
+    elements,
+    expressions,
+    folds,
+    inline,
+    known,
+    remedies,
+)
 from adjit.frontend.context import Lowering
-from adjit.frontend.fence import WRITE_THE_LOOP
 from adjit.frontend.values import (
     Closure,
+    Elements,
     GradientOf,
     Method,
     Partial,
@@ -27,7 +39,7 @@ from adjit.frontend.values import (
     is_array,
     kind,
 )
-from adjit.ir.core import Atom, Const, Sym, Undef
+from adjit.ir.core import ZERO, Atom, Const, Sym, Undef
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.rules.custom import CustomFunction
 
@@ -47,9 +59,14 @@ def call_node(lx: Lowering, node: ast.Call) -> Value:
     if special is not None:
         return special(lx, node)
     args: list[Value] = []
+    of_elements = known.takes_elements(function)
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             args += expressions.items_of(lx, expressions.evaluate(lx, arg.value), arg)
+        elif of_elements:
+            mark = lx.builder.mark()
+            value = expressions.lazily(lx, arg)
+            args = [*(elements.settle(lx, a, mark, node) for a in args), value]
         else:
             args.append(expressions.evaluate(lx, arg))
     kwargs: dict[str, Value] = {}
@@ -83,6 +100,8 @@ def _method(
     lx: Lowering, method: Method, args: list[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value:
     owner = method.owner
+    if isinstance(owner, Elements) or (is_array(owner) and method.name in expressions.FOLDS):
+        return folds.method(lx, owner, method.name, args, kwargs, node)
     if isinstance(owner, Sym) and is_array(owner):
         return arrays.call_method(lx, owner, method.name, args, kwargs, node)
     if isinstance(owner, Sym | Const) and method.name == "conjugate":
@@ -114,12 +133,8 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
             lx.refuse(
                 node, f"keywords of '{name_of(obj)}' are not supported", "pass its arguments by position"
             )
-        whole = [k for k, a in enumerate(args) if is_array(a)]
-        if whole:
-            given = node.args if isinstance(node, ast.Call) else []
-            operands = given[whole[0] : whole[0] + 1]
-            reason = f"'{name_of(obj)}' of a whole array"
-            lx.refuse(node, reason + remedies.which(operands, args[whole[0]]), WRITE_THE_LOOP)
+        if any(elements.is_whole(a) for a in args):
+            return _of_elements(lx, obj, args, node)
         return apply_rule(lx, obj, tuple(expressions.number(lx, a, node) for a in args), node)
     inner = getattr(obj, "py_func", None)
     if isinstance(inner, FunctionType):
@@ -171,6 +186,29 @@ def _missing(lx: Lowering, obj: object, node: ast.AST) -> NoReturn:
 
 
 # rules
+
+
+def home_of(obj: object) -> str:
+    """The package that an object comes from."""
+    return (getattr(obj, "__module__", None) or "").partition(".")[0]
+
+
+def _of_elements(lx: Lowering, obj: Callable[..., object], args: list[Value], node: ast.AST) -> Value:
+    """A function with a derivative rule, of each element of whole arrays."""
+    rule = rules.find(obj, len(args))
+    if rule is None:
+        lx.refuse(node, f"'{name_of(obj)}' with {len(args)} arguments is not supported")
+    if not (obj is builtins.abs or isinstance(obj, np.ufunc) or home_of(obj) == "numpy"):
+        whole = next(k for k, a in enumerate(args) if elements.is_whole(a))
+        given = node.args[whole : whole + 1] if isinstance(node, ast.Call) else []
+        reason = f"'{name_of(obj)}' of a whole array{remedies.which(given, args[whole])}"
+        lx.refuse(node, reason, "take NumPy's function of that name")
+    fn = elements.UFUNCS.get(rule.op) if rule.symbol is not None else rules.spelling(obj)
+    if obj is builtins.abs:
+        fn = "numpy.abs"
+    if rule.op == "select" and elements.dtype_of(args[0]) != BOOL:
+        args = [elements.binary(lx, "ne", args[0], ZERO, node), *args[1:]]
+    return elements.apply(lx, rule.op, args, node, fn)
 
 
 def apply_rule(lx: Lowering, obj: Callable[..., object], args: tuple[Atom, ...], node: ast.AST) -> Value:

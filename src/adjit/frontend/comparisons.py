@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from adjit.frontend import expressions, inline, library
+from adjit.frontend import elements, expressions, inline, library
 from adjit.frontend.context import Lowering
-from adjit.frontend.fence import WRITE_THE_LOOP
 from adjit.frontend.values import (
     NONE,
     Closure,
@@ -14,7 +13,6 @@ from adjit.frontend.values import (
     Static,
     TupleValue,
     Value,
-    is_array,
     is_scalar,
     kind,
     same_static,
@@ -34,8 +32,9 @@ COMPARE: dict[type[ast.cmpop], str] = {
 
 def chain(lx: Lowering, node: ast.Compare, left: Value, k: int = 0) -> Value:
     """`left op b op c ...` from comparison `k` on: what follows a false one is not evaluated."""
-    right = expressions.evaluate(lx, node.comparators[k])
-    result = compare(lx, node.ops[k], left, right, node)
+    mark = lx.builder.mark()
+    right = expressions.lazily(lx, node.comparators[k])
+    result = compare(lx, node.ops[k], elements.settle(lx, left, mark, node), right, node)
     if k + 1 == len(node.ops):
         return result
     test = expressions.truth(lx, result, node)
@@ -49,15 +48,15 @@ def compare(lx: Lowering, op: ast.cmpop, a: Value, b: Value, node: ast.AST) -> V
     if isinstance(op, ast.Is | ast.IsNot):
         return _is(lx, a, b, isinstance(op, ast.IsNot), node)
     if isinstance(op, ast.In | ast.NotIn):
-        return _contains(lx, a, b, isinstance(op, ast.NotIn), node)
+        return _contains(lx, a, elements.solid(lx, b, node), isinstance(op, ast.NotIn), node)
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         return _compare_tuples(lx, op, a, b, node)
     statics = isinstance(a, Static | Closure) or isinstance(b, Static | Closure)
     if statics and isinstance(op, ast.Eq | ast.NotEq):
         equal = _static_equal(lx, a, b, node)
         return TRUE if equal == isinstance(op, ast.Eq) else FALSE
-    if is_array(a) or is_array(b):
-        lx.refuse(node, "a whole array is compared", WRITE_THE_LOOP)
+    if elements.is_whole(a) or elements.is_whole(b):
+        return elements.binary(lx, COMPARE[type(op)], a, b, node)
     key = COMPARE[type(op)]
     x, y = expressions.number(lx, a, node), expressions.number(lx, b, node)
     if isinstance(x, Const) and isinstance(y, Const):

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from adjit.frontend.extents import Extents
 from adjit.frontend.fence import refuse, span_of
 from adjit.frontend.liveness import Scope
 from adjit.frontend.options import Options
@@ -136,6 +137,7 @@ class Lowering:
         self.params: set[Sym] = set()
         self.options = Options()
         self.extents: dict[tuple[Sym, int], Sym] = {}
+        self.integers = Extents(self.builder.shapes, lambda: self.builder.scopes)
         self.recursive: set[object] = set()  # code that calls itself
         self.templates: list[Template] = []  # recursive functions being lowered, outer first
         self.functions: dict[str, Function] = {}  # those that are finished
@@ -172,7 +174,9 @@ class Lowering:
     def let(
         self, op: str, *args: Atom, type: Scalar = UNKNOWN, fn: str | None = None, name: str | None = None
     ) -> Sym:
-        return self.builder.let(op, *args, type=type, fn=fn, name=name)
+        target = self.builder.let(op, *args, type=type, fn=fn, name=name)
+        self.integers.note(target, op, args)
+        return target
 
     def like(self, target: Sym, *sources: Atom) -> None:
         """A name that may stand for a list is one."""
@@ -375,12 +379,17 @@ class Lowering:
         base, before = self.prefix(array)
         axis += len(before)
         if base not in self.params:
-            return self.builder.dim(base, axis)
+            return self._dim(base, axis)
         if (base, axis) not in self.extents:
             with self.builder.collect() as block:
-                self.extents[base, axis] = self.builder.dim(base, axis)
+                self.extents[base, axis] = self._dim(base, axis)
             self.head += block
         return self.extents[base, axis]
+
+    def _dim(self, array: Sym, axis: int) -> Sym:
+        target = self.builder.dim(array, axis)
+        self.integers.note(target, "dim", (array, axis))
+        return target
 
     # views of leading axes, so that a[i][j] is one load
 

@@ -8,15 +8,16 @@ from types import ModuleType
 
 import numpy as np
 
-from adjit.frontend import arrays, calls, comparisons, indexing, lists, remedies, statements
+from adjit.frontend import arrays, calls, comparisons, elements, folds, indexing, lists, remedies, statements
 from adjit.frontend.context import DeadPath, Frame, Lowering
-from adjit.frontend.fence import EXPRESSIONS, WRITE_THE_LOOP
+from adjit.frontend.fence import EXPRESSIONS
 from adjit.frontend.frozen import DIFFERENT
 from adjit.frontend.values import (
     FIRST_TURN,
     NONE,
     Closure,
     Conflict,
+    Elements,
     Method,
     SliceValue,
     Static,
@@ -30,6 +31,11 @@ from adjit.frontend.values import (
 )
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Sym, Undef, const
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, Scalar
+
+_SIGNS: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos"}
+
+FOLDS = frozenset("sum prod mean var std min max all any argmin argmax".split())
+"""Methods of arrays that take their owner an element at a time."""
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -50,6 +56,14 @@ BINARY: dict[type[ast.operator], str] = {
 def evaluate(lx: Lowering, node: ast.expr) -> Value:
     """The value of an expression; its statements are appended to the open block."""
     with lx.at(node):
+        return elements.solid(lx, _evaluate(lx, node), node)
+
+
+def lazily(lx: Lowering, node: ast.expr) -> Value:
+    """As `evaluate`, for who takes arrays an element at a time: neither views nor new arrays are made."""
+    with lx.at(node):
+        if isinstance(node, ast.Subscript):
+            return indexing.elements_at(lx, *indexing.place(lx, node), node)
         return _evaluate(lx, node)
 
 
@@ -62,17 +76,18 @@ def _evaluate(lx: Lowering, node: ast.expr) -> Value:
         case ast.BinOp():
             return _binop(lx, node)
         case ast.UnaryOp():
-            return unary(lx, node.op, evaluate(lx, node.operand), node)
+            return unary(lx, node.op, lazily(lx, node.operand), node)
         case ast.BoolOp():
             return _boolop(lx, node, node.values)
         case ast.Compare():
-            return comparisons.chain(lx, node, evaluate(lx, node.left))
+            return comparisons.chain(lx, node, lazily(lx, node.left))
         case ast.IfExp():
             return _ifexp(lx, node)
         case ast.Call():
             return calls.call_node(lx, node)
         case ast.Attribute():
-            return attribute(lx, evaluate(lx, node.value), node.attr, node)
+            owner = (lazily if node.attr in FOLDS else evaluate)(lx, node.value)
+            return attribute(lx, owner, node.attr, node)
         case ast.Subscript():
             owner, index = indexing.place(lx, node)
             return indexing.load(lx, owner, index, node)
@@ -174,6 +189,8 @@ def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
 
 def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     """`owner.name`."""
+    if isinstance(owner, Elements):
+        return Method(owner, name)
     if isinstance(owner, Sym | Undef) and is_array(owner):
         return arrays.attribute(lx, owner, name, node)
     if isinstance(owner, Sym | Const | Undef):
@@ -229,7 +246,13 @@ def number(lx: Lowering, value: Value, node: ast.AST) -> Atom:
     if isinstance(value, Sym | Const | Undef):
         if isinstance(value.type, Scalar):
             return value
-        lx.refuse(node, "a whole array is used where a number is needed", WRITE_THE_LOOP)
+        if value.type.ndim == 0 and isinstance(value, Sym):  # type: ignore[union-attr]
+            return lx.builder.load(value, ())
+        lx.refuse(node, "a whole array is used where a number is needed", "index it, or reduce it: np.sum(x)")
+    if isinstance(value, Elements):
+        if not value.shape:
+            return value.at(())
+        lx.refuse(node, "a whole array is used where a number is needed", "index it, or reduce it: np.sum(x)")
     lx.refuse(node, f"{kind(value)} is used where a number is needed")
 
 
@@ -256,9 +279,10 @@ def _binop(lx: Lowering, node: ast.BinOp) -> Value:
         fill = evaluate(lx, node.left.elts[0])
         times = number(lx, evaluate(lx, node.right), node.right)
         return lists.repeated(lx, fill, times, node)
-    left = evaluate(lx, node.left)
-    right = evaluate(lx, node.right)
-    return binary(lx, node.op, left, right, node)
+    left = lazily(lx, node.left)
+    mark = lx.builder.mark()
+    right = lazily(lx, node.right)
+    return binary(lx, node.op, elements.settle(lx, left, mark, node.left), right, node)
 
 
 def binary(
@@ -268,13 +292,10 @@ def binary(
     key = BINARY.get(type(op))
     if isinstance(a, TupleValue) or isinstance(b, TupleValue):
         return _tuple_binary(lx, key, a, b, node)
-    if is_array(a) or is_array(b):
-        lists = [x for x in (a, b) if isinstance(x, Sym) and x in lx.lists]
-        what = "list" if lists else "array"
-        whole = remedies.which(remedies.operands(node)[0 if is_array(a) else 1 :], a if is_array(a) else b)
-        lx.refuse(node, f"arithmetic on a whole {what}{whole}", WRITE_THE_LOOP)
+    if elements.is_whole(a) or elements.is_whole(b):
+        return elements.binary(lx, key, a, b, node) if key else folds.matmul(lx, a, b, node)
     if key is None:
-        lx.refuse(node, "the operator '@' is not supported yet", "write the loop")
+        lx.refuse(node, f"'@' of {kind(a)} and {kind(b)}", "write '*' for numbers")
     x, y = number(lx, a, node), number(lx, b, node)
     folded = _fold(key, x, y)
     if folded is not None:
@@ -316,8 +337,8 @@ def unary(lx: Lowering, op: ast.unaryop, value: Value, node: ast.AST) -> Value:
     """`op value`."""
     if isinstance(op, ast.Not):
         return lx.negate(truth(lx, value, node), "not")
-    if is_array(value):
-        lx.refuse(node, "arithmetic on a whole array", WRITE_THE_LOOP)
+    if elements.is_whole(value):
+        return elements.unary(lx, _SIGNS.get(type(op), "invert"), value, node)
     x = number(lx, value, node)
     if isinstance(op, ast.USub):
         if isinstance(x, Const) and x.type in (INT64, FLOAT64, COMPLEX128) and x.value != -(2**63):

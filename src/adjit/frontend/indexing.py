@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import ast
 
-from adjit.frontend import expressions, lists, remedies
+from adjit.frontend import elements, expressions, fancy, lists, remedies
 from adjit.frontend.context import Lowering
-from adjit.frontend.fence import WRITE_THE_LOOP
-from adjit.frontend.values import FlatValue, SliceValue, Static, TupleValue, Value, is_array, is_scalar, kind
+from adjit.frontend.values import (
+    Axis,
+    FlatValue,
+    SliceValue,
+    Static,
+    TupleValue,
+    Value,
+    is_array,
+    is_scalar,
+    kind,
+)
 from adjit.ir.core import Atom, Const, If, Raise, Slice, Sym, const
 from adjit.ir.types import BOOL, Array, Scalar
 
@@ -17,8 +26,40 @@ Item = Atom | Slice
 def place(lx: Lowering, node: ast.Subscript) -> tuple[Value, Value]:
     """The owner and the index of a subscript, evaluated in Python's order."""
     owner = expressions.evaluate(lx, node.value)
-    index = expressions.evaluate(lx, node.slice)
+    index = expressions.lazily(lx, node.slice)
     return owner, index
+
+
+def parts_of(index: Value) -> tuple[Value, ...]:
+    """What stands between the brackets."""
+    return index.items if isinstance(index, TupleValue) else (index,)
+
+
+def elements_at(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
+    """`owner[index]` for who takes arrays an element at a time: a part of an array is not made a view."""
+    if not isinstance(owner, Sym) or not is_array(owner) or owner in lx.lists:
+        return load(lx, owner, index, node)
+    parts = parts_of(index)
+    if any(elements.is_whole(p) for p in parts):
+        return fancy.gather(lx, owner, parts, node)
+    return section(lx, owner, parts, node)
+
+
+def section(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) -> Value:
+    """`owner[parts]` of numbers and slices: an element, or the part of the array."""
+    base, items = resolve(lx, owner, parts, node)
+    with lx.at(node):
+        if is_element(items):
+            return lx.builder.load(base, scalars(items))
+        axes = tuple(axis_item(lx, base, k, i, node) for k, i in enumerate(items))
+        return elements.part(lx, base, axes)
+
+
+def axis_item(lx: Lowering, base: Sym, axis: int, item: Item, node: ast.AST) -> Atom | Axis:
+    """An index item with its slice spelled out by first element and extent."""
+    if not isinstance(item, Slice):
+        return item
+    return elements.axis_of(lx, item, extent(lx, base, axis), node)
 
 
 def extent(lx: Lowering, array: Sym, axis: int) -> Atom:
@@ -36,7 +77,12 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
         lx.refuse(node, "'.flat' is indexed", "index the array with one index per axis")
     if not isinstance(owner, Sym) or not is_array(owner):
         lx.refuse(node, f"{kind(owner)} is indexed", "index a tuple or an array")
-    base, items = resolve(lx, owner, index, node)
+    parts = parts_of(index)
+    if any(elements.is_whole(p) for p in parts):
+        if owner in lx.lists:
+            lx.refuse(node, "a list is indexed by an array", "make it an array: np.array(...)")
+        return elements.solid(lx, fancy.gather(lx, owner, parts, node), node)
+    base, items = resolve(lx, owner, parts, node)
     if owner in lx.lists and not is_element(items):
         view = lx.builder.view(base, items, Array(_dtype(base), 1, "?"))
         return lists.copied(lx, view, node)
@@ -69,11 +115,12 @@ def scalars(items: tuple[Item, ...]) -> tuple[Atom, ...]:
     return tuple(i for i in items if not isinstance(i, Slice))
 
 
-def resolve(lx: Lowering, owner: Sym, index: Value, node: ast.AST) -> tuple[Sym, tuple[Item, ...]]:
+def resolve(
+    lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST
+) -> tuple[Sym, tuple[Item, ...]]:
     """The array and one item per axis: rows of rows are resolved to their base, axes are spelled out."""
     type_ = owner.type
     assert isinstance(type_, Array)
-    parts = index.items if isinstance(index, TupleValue) else (index,)
     dots = [k for k, p in enumerate(parts) if isinstance(p, Static) and p.value is Ellipsis]
     given = len(parts) - len(dots)
     if given > type_.ndim:
@@ -85,21 +132,18 @@ def resolve(lx: Lowering, owner: Sym, index: Value, node: ast.AST) -> tuple[Sym,
     at = dots[0] if dots else len(parts)
     full = [Slice()] * (type_.ndim - given)
     items = (
-        *(_item(lx, p, node) for p in parts[:at]),
+        *(item(lx, p, node) for p in parts[:at]),
         *full,
-        *(_item(lx, p, node) for p in parts[at + 1 :]),
+        *(item(lx, p, node) for p in parts[at + 1 :]),
     )
     base, before = lx.prefix(owner)
     return base, (*before, *items)
 
 
-def _item(lx: Lowering, part: Value, node: ast.AST) -> Item:
+def item(lx: Lowering, part: Value, node: ast.AST) -> Item:
+    """A number or a slice of an index."""
     if isinstance(part, SliceValue):
         return Slice(part.start, part.stop, part.step)
-    if is_array(part):
-        dtype = part.type.dtype if isinstance(part, Sym) and isinstance(part.type, Array) else None
-        what = "a boolean mask" if dtype == BOOL else "an array"
-        lx.refuse(node, f"{what} is used as an index", WRITE_THE_LOOP)
     if isinstance(part, Static) and part.value is None:
         lx.refuse(node, "an axis is added by None", "index the array without it")
     if is_scalar(part):

@@ -17,6 +17,7 @@ from adjit.frontend import (
     calls,
     creation,
     expressions,
+    folds,
     indexing,
     inline,
     iteration,
@@ -57,6 +58,12 @@ def find(obj: object) -> Handler | None:
     if isinstance(module, str) and module.partition(".")[0] == "adjit":
         return _MARKERS.get(getattr(obj, "__name__", ""))
     return None
+
+
+def takes_elements(function: Value) -> bool:
+    """Whether a function takes whole arrays an element at a time: its arguments need not be in memory."""
+    obj = function.value if isinstance(function, Static) else None
+    return isinstance(obj, np.ufunc) or id(obj) in _OF_ELEMENTS
 
 
 def syntax(function: Value) -> Callable[[Lowering, ast.Call], Value] | None:
@@ -139,13 +146,6 @@ def _list(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.A
 def _extremum(op: str) -> Handler:
     def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         return reductions.extremum(lx, op, args, kwargs, node)
-
-    return handler
-
-
-def _place_of(name: str) -> Handler:
-    def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-        return reductions.place_of(lx, name, args, kwargs, node)
 
     return handler
 
@@ -366,8 +366,6 @@ _HANDLERS: dict[object, Handler] = {
     print: _print,
     functools.partial: _partial,
     math.frexp: _frexp,
-    np.argmin: _place_of("argmin"),
-    np.argmax: _place_of("argmax"),
     np.finfo: _limits(np.finfo, "finfo"),
     np.iinfo: _limits(np.iinfo, "iinfo"),
     np.copy: _copy,
@@ -387,6 +385,10 @@ _HANDLERS: dict[object, Handler] = {
         for name in ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")
     },
 }
+
+_HANDLERS.update(folds.HANDLERS)
+
+_OF_ELEMENTS = frozenset(map(id, (*folds.HANDLERS, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs)))
 
 _TABLE: dict[int, list[tuple[object, Handler]]] = {}
 for _obj, _handler in _HANDLERS.items():

@@ -65,32 +65,6 @@ def largest(items: Any) -> Any:
     return most
 
 
-def least_at(items: Any) -> Any:
-    """`np.argmin` of a 1-D array: the first of the least, or the first NaN."""
-    if len(items) == 0:
-        raise ValueError("attempt to get argmin of an empty sequence")
-    at = 0
-    for k in range(len(items)):
-        if items[k] != items[k]:
-            return k
-        if items[k] < items[at]:
-            at = k
-    return at
-
-
-def most_at(items: Any) -> Any:
-    """`np.argmax` of a 1-D array: the first of the greatest, or the first NaN."""
-    if len(items) == 0:
-        raise ValueError("attempt to get argmax of an empty sequence")
-    at = 0
-    for k in range(len(items)):
-        if items[k] != items[k]:
-            return k
-        if items[k] > items[at]:
-            at = k
-    return at
-
-
 def frexp(x: Any) -> Any:
     """`math.frexp`: x is mantissa * 2**exponent. Every step but the guess of the exponent is exact."""
     if x == 0.0 or x - x != 0.0:
@@ -130,3 +104,21 @@ def check_unpacked(items: Any, count: Any) -> Any:
     """As many items as names."""
     if len(items) != count:
         raise ValueError
+
+
+def slice_range(start: Any, stop: Any, has_start: Any, has_stop: Any, step: Any, n: Any) -> Any:
+    """The first index and the count of `start:stop:step` on an axis of n, as Python's `slice.indices`."""
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    first = low if step > 0 else high
+    if has_start:
+        first = start + n if start < 0 else start
+        first = low if first < low else high if first > high else first
+    last = high if step > 0 else low
+    if has_stop:
+        last = stop + n if stop < 0 else stop
+        last = low if last < low else high if last > high else last
+    if step > 0:
+        return first, (last - first + step - 1) // step if last > first else 0
+    return first, (first - last - step - 1) // -step if first > last else 0

@@ -31,7 +31,7 @@ from adjit.frontend.values import (
     rebuild,
     two_names,
 )
-from adjit.ir.core import FALSE, TRUE, Atom, Const, Loop, Sym, Undef
+from adjit.ir.core import FALSE, ONE, TRUE, Atom, Const, Loop, Sym, Undef
 from adjit.ir.types import BOOL, UNKNOWN, Type
 
 STOP = "$stop"
@@ -178,7 +178,7 @@ def _emit(
     plan = _Plan(lx, node)
     while True:
         start, carried = plan.start()
-        index = None if bounds is None else Sym(hint, UNKNOWN)
+        index = None if bounds is None else _index(lx, bounds, hint)
         stop: list[Atom | None] = []
         try:
             branch = lx.attempt(start, lambda index=index, stop=stop: stop.append(turn(index)))
@@ -208,6 +208,17 @@ def _emit(
         flat += list(atoms(value))
     _finish(lx, plan, index, bounds, carried, flat, branch, stop[0] if stop else None, after)
     return branch.env
+
+
+def _index(lx: Lowering, bounds: iteration.Bounds, hint: str) -> Sym:
+    """The index of a counted loop."""
+    index = Sym(hint, UNKNOWN)
+    lo, hi, step = bounds
+    if isinstance(step, Const) and isinstance(step.value, int):
+        above = lo if step.value > 0 else expressions.integer(lx, "add", hi, ONE)
+        if lx.integers.negative(above) is False:
+            lx.integers.counts.add(index)
+    return index
 
 
 def _finish(

@@ -66,16 +66,6 @@ def _sum_comprehension(lx: Lowering, node: ast.ListComp, start: Atom) -> Value:
         return lists.chained(lx, node, source, start, more)
 
 
-def place_of(lx: Lowering, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """`np.argmin` or `np.argmax`, as function or method, of a 1-D array: an index, without derivative."""
-    source = args[0] if len(args) == 1 and not kwargs else None
-    if not isinstance(source, Sym) or not isinstance(source.type, Array) or source.type.ndim != 1:
-        what = "these arguments" if source is None else kind(source)
-        lx.refuse(node, f"'{name}' of {what} is not supported", "write the loop, or give it a 1-D array")
-    function = library.least_at if name == "argmin" else library.most_at
-    return inline.call_library(lx, function, [source], node)
-
-
 def extremum(lx: Lowering, op: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     """`min` or `max`: of several numbers, of a tuple, of a 1-D array."""
     if kwargs:

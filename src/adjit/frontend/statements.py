@@ -6,11 +6,21 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from adjit.frontend import expressions, indexing, inline, library, loops
+from adjit.frontend import elements, expressions, fancy, indexing, inline, library, loops
 from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, DeadPath, Lowering
-from adjit.frontend.fence import STATEMENTS, WRITE_THE_LOOP
+from adjit.frontend.fence import STATEMENTS
 from adjit.frontend.options import KEYS as OPTIONS
-from adjit.frontend.values import NONE, Closure, Static, TupleValue, Value, is_array, is_scalar, kind
+from adjit.frontend.values import (
+    NONE,
+    Closure,
+    Elements,
+    Static,
+    TupleValue,
+    Value,
+    is_array,
+    is_scalar,
+    kind,
+)
 from adjit.ir.core import TRUE, Const, If, Raise, Sym, Undef, const, name_fresh
 
 
@@ -107,7 +117,8 @@ def _statement(lx: Lowering, stmt: ast.stmt) -> None:
 
 
 def _assign(lx: Lowering, stmt: ast.Assign) -> None:
-    value = expressions.evaluate(lx, stmt.value)
+    stored = len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Subscript)
+    value = (expressions.lazily if stored else expressions.evaluate)(lx, stmt.value)
     for target in stmt.targets:
         bind(lx, target, value)
 
@@ -121,8 +132,9 @@ def bind(lx: Lowering, target: ast.expr, value: Value) -> None:
         case ast.Tuple() | ast.List():
             _unpack(lx, target, value)
         case ast.Subscript():
+            mark = lx.builder.mark()
             owner, index = indexing.place(lx, target)
-            store(lx, target, owner, index, value)
+            store(lx, target, owner, index, elements.settle(lx, value, mark, target))
         case ast.Attribute():
             lx.refuse(target, f"the attribute '{target.attr}' is assigned", "return the value instead")
         case _:
@@ -137,15 +149,24 @@ def _name(lx: Lowering, value: Value, name: str) -> None:
 
 
 def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value) -> None:
-    """`owner[index] = value` for one element."""
+    """`owner[index] = value`, for one element or a part of an array."""
     if not isinstance(owner, Sym) or not is_array(owner):
         lx.refuse(node, f"an element of {kind(owner)} is assigned", "elements of arrays can be assigned")
-    base, items = indexing.resolve(lx, owner, index, node)
+    parts = indexing.parts_of(index)
+    if any(elements.is_whole(p) for p in parts):
+        fancy.scatter(lx, owner, parts, value, node)
+        return
+    base, items = indexing.resolve(lx, owner, parts, node)
     if not indexing.is_element(items):
-        lx.refuse(node, "a part of an array is assigned", WRITE_THE_LOOP)
-    if is_array(value):
-        lx.refuse(node, "an array is assigned to one element", WRITE_THE_LOOP)
-    if not is_scalar(value):
+        if owner in lx.lists:
+            lx.refuse(node, "a part of a list is assigned", "make it an array: np.array(...)")
+        target = indexing.section(lx, owner, parts, node)
+        assert isinstance(target, Elements)
+        elements.assign(lx, target, value, node)
+        return
+    if elements.ndim_of(value):
+        lx.refuse(node, "an array is assigned to one element", "assign a number, or index with slices")
+    if not (is_scalar(value) or elements.is_whole(value)):
         lx.refuse(node, f"{kind(value)} is assigned to an array's element")
     with lx.at(node):
         lx.builder.store(base, indexing.scalars(items), expressions.number(lx, value, node))
@@ -181,23 +202,43 @@ def _unpack(lx: Lowering, target: ast.Tuple | ast.List, value: Value) -> None:
 def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
     if isinstance(stmt.target, ast.Name):
         old = expressions.lookup(lx, stmt.target.id, stmt.target)
-        if is_array(old):
-            lx.refuse(stmt, "a whole array is updated in place", WRITE_THE_LOOP)
+        if is_array(old) and isinstance(old, Sym):
+            if old in lx.lists:
+                lx.refuse(stmt, "a list is updated in place", "make it an array: np.array(...)")
+            _update(lx, stmt, elements.whole(lx, old), stmt.target)
+            return
         right = expressions.evaluate(lx, stmt.value)
         with lx.at(stmt):
             value = expressions.binary(lx, stmt.op, old, right, stmt, name=stmt.target.id)
+            value = elements.solid(lx, value, stmt)
         lx.env.names[stmt.target.id] = value
     elif isinstance(stmt.target, ast.Subscript):
         owner, index = indexing.place(lx, stmt.target)
-        old = indexing.load(lx, owner, index, stmt.target)
-        if is_array(old):
-            lx.refuse(stmt, "a part of an array is updated in place", WRITE_THE_LOOP)
-        right = expressions.evaluate(lx, stmt.value)
+        index = elements.solid(lx, index, stmt.target)
+        old = indexing.elements_at(lx, owner, index, stmt.target)
+        if isinstance(old, Elements) and old.part is not None:
+            _update(lx, stmt, old, stmt.target)
+            return
+        old = elements.solid(
+            lx, old, stmt.target
+        )  # NumPy takes a copy of elements that are picked one by one
+        right = expressions.lazily(lx, stmt.value)
         with lx.at(stmt):
             value = expressions.binary(lx, stmt.op, old, right, stmt)
         store(lx, stmt.target, owner, index, value)
     else:
         lx.refuse(stmt, "an attribute is updated in place", "return the value instead")
+
+
+def _update(lx: Lowering, stmt: ast.AugAssign, target: Elements, node: ast.expr) -> None:
+    """An array, or a part of one, is updated in place."""
+    right = expressions.lazily(lx, stmt.value)
+    with lx.at(stmt):
+        value = expressions.binary(lx, stmt.op, target, right, stmt)
+        if elements.ndim_of(value) > len(target.shape):
+            lx.refuse(stmt, f"{kind(target)} is updated with {kind(right)}", "it must not have more axes")
+        elements.refuse_narrowing(lx, target, value, stmt)
+        elements.assign(lx, target, value, node)
 
 
 # other statements

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -129,6 +129,40 @@ class NdEnumerateValue:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where an element stands along one axis: `index + shift`, from 0 on. `index` is a loop's, or a constant."""
+
+    index: Atom
+    shift: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """A part of one axis of an array: elements start, start + step, ..., `extent` of them.
+
+    stop: with step 1, where it ends, which may be before the start.
+    """
+
+    start: Atom
+    step: Atom
+    extent: Atom
+    stop: Atom | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elements:
+    """A whole array that is not in memory: its extents, and the code of one element at given places.
+
+    dtype: of the elements, where known (bool always is). part: the array and one item per axis, of a part of an array.
+    """
+
+    shape: tuple[Atom, ...]
+    at: Callable[[tuple[Place, ...]], Atom]
+    dtype: Scalar = UNKNOWN
+    part: tuple[Sym, tuple[Atom | Axis, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Conflict:
     """A name that is bound to values of different kinds on different paths: refused when it is read."""
 
@@ -156,6 +190,7 @@ Value = (
     | IndexSpace
     | FlatValue
     | NdEnumerateValue
+    | Elements
     | Conflict
     | Unbound
 )
@@ -206,6 +241,8 @@ def kind(value: Value) -> str:
             return "a slice"
         case RangeValue():
             return "a range"
+        case Elements():
+            return f"a {len(value.shape)}-D array"
         case Conflict():
             return " or ".join(value.kinds)
         case Unbound():

@@ -44,8 +44,10 @@ class Builder:
         self.span = span
         self.simplify = simplify
         self._open: list[list[Stmt]] = [[]]
+        self.scopes: list[dict[object, object]] = [{}]  # what is known in each open block, for who builds it
         self._sums: dict[Sym, tuple[Atom, int]] = {}
         self._filling: set[Sym] = set()
+        self.shapes: dict[Sym, tuple[Atom, ...]] = {}  # of the arrays that were made
 
     # blocks
 
@@ -63,6 +65,15 @@ class Builder:
     def rewind(self, mark: int) -> None:
         """Drop what was built in the open block since the mark."""
         del self._open[-1][mark:]
+        self.scopes[-1].clear()
+
+    def since(self, mark: int) -> Block:
+        """What was built in the open block since the mark."""
+        return tuple(self._open[-1][mark:])
+
+    def insert(self, mark: int, block: Block) -> None:
+        """Put statements where the open block stood at the mark."""
+        self._open[-1][mark:mark] = block
 
     def extend(self, block: Block) -> None:
         self._open[-1].extend(block)
@@ -72,10 +83,12 @@ class Builder:
         """Statements built inside the `with` go to the list it gives, not to the open block."""
         block: list[Stmt] = []
         self._open.append(block)
+        self.scopes.append({})
         try:
             yield block
         finally:
             self._open.pop()
+            self.scopes.pop()
 
     def block(self) -> Block:
         """The outermost block so far."""
@@ -173,6 +186,7 @@ class Builder:
         like: Sym | None = None,
     ) -> Sym:
         target = Sym(name, type)
+        self.shapes[target] = shape
         self.append(Alloc(target, shape, fill, like, self.span))
         return target
 

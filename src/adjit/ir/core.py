@@ -209,6 +209,8 @@ class Loop:
     `params[j]` is inits[j] in the first turn, then nexts[j] of the turn before; `results[j]` is the
     last nexts[j] (or inits[j] when no turn runs). `stop`, if given, is a bool evaluated at the end
     of the body: the loop ends after that turn when it is true.
+    at_once: (before `transform.scalarise`) an array statement: every load in the nest sees memory as it was before the
+    nest's first store. Each turn of the innermost loop ends with its one store.
     """
 
     index: Sym | None
@@ -222,6 +224,7 @@ class Loop:
     results: tuple[Sym, ...]
     stop: Atom | None = None
     span: Span = NOWHERE
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

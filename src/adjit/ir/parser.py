@@ -217,6 +217,7 @@ def _turns(p: _Parser, line: Line, depth: int, index: Sym | None, bounds: tuple[
     span = p.span
     params: list[Sym] = []
     inits: list[Atom] = []
+    at_once = line.has(" at once")
     if line.has(" carry ("):
         while not line.has(")"):
             if params:
@@ -242,6 +243,7 @@ def _turns(p: _Parser, line: Line, depth: int, index: Sym | None, bounds: tuple[
         results,
         stop[0] if stop else None,
         span,
+        at_once,
     )
 
 

@@ -197,6 +197,7 @@ class _Printer:
         head = "loop" if stmt.index is None else f"for {self.defined(stmt.index)} in "
         if stmt.index is not None:
             head += f"range({self.atom(stmt.lo)}, {self.atom(stmt.hi)}, {self.atom(stmt.step)})"
+        head += " at once" if stmt.at_once else ""
         self.emit(d, f"{head}{f' carry ({carried})' if carried else ''}:")
         self.block(stmt.body, d + 1)
         if stmt.nexts:

@@ -234,7 +234,8 @@ class Rewriter:
                 array, index = self.sym(stmt.array), self.atoms(stmt.index)
                 return Load(self.define(stmt.target), array, index, stmt.span)
             case Store():
-                return Store(self.sym(stmt.array), self.atoms(stmt.index), self.atom(stmt.value), stmt.span, stmt.fills)
+                array, index, value = self.sym(stmt.array), self.atoms(stmt.index), self.atom(stmt.value)
+                return Store(array, index, value, stmt.span, stmt.fills)
             case View():
                 array, index = self.sym(stmt.array), tuple(self.index(i) for i in stmt.index)
                 return View(self.define(stmt.target), array, index, stmt.transpose, stmt.span)
@@ -259,7 +260,8 @@ class Rewriter:
                 body = self.block(stmt.body)
                 nexts, stop = self.atoms(stmt.nexts), opt(stmt.stop)
                 results = tuple([self.define(r) for r in stmt.results])
-                return Loop(index, lo, hi, step, params, inits, body, nexts, results, stop, stmt.span)
+                flows = (params, inits, body, nexts, results, stop)
+                return Loop(index, lo, hi, step, *flows, stmt.span, stmt.at_once)
             case If():
                 cond = self.atom(stmt.cond)
                 then = self.block(stmt.then)

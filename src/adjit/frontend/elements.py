@@ -1,0 +1,493 @@
+"""Whole arrays as expressions: an element at a time, fused, put into memory only where a name or a call needs it.
+
+    y = a * x[1:] + b      ->    y = empty(n - 1); for i in range(n - 1): y[i] = a * x[i + 1] + b
+    A[1:-1] = A[2:]        ->    at once: for i in range(1, n - 1): A[i] = A[i + 1]
+
+Whether a store needs its values kept first (`at once`) is found by `transform.scalarise`, which knows what may share
+memory. Operations on elements are the NumPy functions of the operators, so that their types are those of whole arrays.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from adjit.frontend import arrays, expressions, library
+from adjit.frontend.context import DeadPath, Lowering
+from adjit.frontend.values import Axis, Elements, Place, Value, is_array, is_scalar, kind
+from adjit.ir.core import ONE, ZERO, Atom, Call, Const, If, Loop, Raise, Slice, Store, Sym, Undef, const
+from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
+from adjit.ir.visit import walk
+
+UFUNCS: dict[str, str | None] = {
+    "add": "numpy.add", "sub": "numpy.subtract", "mul": "numpy.multiply", "div": None,
+    "floordiv": "numpy.floor_divide", "mod": "numpy.remainder", "pow": "numpy.power", "neg": "numpy.negative",
+    "lshift": "numpy.left_shift", "rshift": "numpy.right_shift", "and_": "numpy.bitwise_and",
+    "or_": "numpy.bitwise_or", "xor": "numpy.bitwise_xor", "lt": "numpy.less", "le": "numpy.less_equal",
+    "gt": "numpy.greater", "ge": "numpy.greater_equal", "eq": "numpy.equal", "ne": "numpy.not_equal",
+    "pos": "numpy.positive", "invert": "numpy.invert",
+}  # fmt: skip
+"""The NumPy function that an operator means for whole arrays; a division is one under NumPy's error model."""
+
+_BOOL = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "not_", "isnan", "isinf", "isfinite", "signbit"})
+_MASKS = frozenset({"and_", "or_", "xor", "invert", "select"})
+_SAME = frozenset({"add", "sub", "mul", "div", "pow", "mod", "floordiv", "neg", "pos"})
+
+
+def is_whole(value: Value) -> bool:
+    """Whether the value is an array of at least one axis, in memory or not."""
+    if isinstance(value, Elements):
+        return True
+    return is_array(value) and isinstance(value.type, Array)  # type: ignore[union-attr]
+
+
+def ndim_of(value: Value) -> int:
+    """The rank of an array or a number."""
+    if isinstance(value, Elements):
+        return len(value.shape)
+    return value.type.ndim if isinstance(value, Sym) and isinstance(value.type, Array) else 0
+
+
+def dtype_of(value: Value) -> Scalar:
+    """The element type, where it is known."""
+    if isinstance(value, Elements):
+        return value.dtype
+    if isinstance(value, Sym | Const | Undef):
+        t = value.type
+        return t.dtype if isinstance(t, Array) else t if isinstance(t, Scalar) else UNKNOWN
+    return UNKNOWN
+
+
+def elements_of(lx: Lowering, value: Value, node: ast.AST) -> Elements:
+    """An array or a number as an expression."""
+    if isinstance(value, Elements):
+        return value
+    if isinstance(value, Sym) and value in lx.lists:
+        lx.refuse(node, "a list in an expression of whole arrays", "make it an array: np.array(...)")
+    if isinstance(value, Undef) and is_array(value):
+        lx.refuse(node, "an array is read before it is assigned")
+    if isinstance(value, Sym) and isinstance(value.type, Array):
+        return whole(lx, value)
+    if is_scalar(value):
+        number = expressions.number(lx, value, node)
+        return Elements((), lambda _: number, dtype_of(number))
+    lx.refuse(node, f"{kind(value)} in an array expression", "use arrays and numbers")
+
+
+def whole(lx: Lowering, array: Sym) -> Elements:
+    """All of an array in memory."""
+    shape = arrays.shape_of(lx, array)
+    base, before = lx.prefix(array)
+    axes = tuple(Axis(ZERO, ONE, n) for n in shape)
+    return part(lx, base, (*before, *axes))
+
+
+def part(lx: Lowering, base: Sym, items: tuple[Atom | Axis, ...]) -> Elements:
+    """A part of an array in memory: numbers pick, axes stay."""
+    assert isinstance(base.type, Array)
+    shape = tuple(i.extent for i in items if isinstance(i, Axis))
+
+    def at(places: tuple[Place, ...]) -> Atom:
+        return lx.builder.load(base, index_at(lx, items, places))
+
+    return Elements(shape, at, base.type.dtype, (base, items))
+
+
+def index_at(lx: Lowering, items: tuple[Atom | Axis, ...], places: tuple[Place, ...]) -> tuple[Atom, ...]:
+    """The index into the array of which the items describe a part."""
+    rest = iter(places)
+    return tuple(_along(lx, i, next(rest)) if isinstance(i, Axis) else i for i in items)
+
+
+def _along(lx: Lowering, axis: Axis, place: Place) -> Atom:
+    start = axis.start
+    if axis.step == ONE and isinstance(start, Const):
+        return shifted(lx, place.index, place.shift + int(start.value.real))
+    at = position(lx, place)
+    return expressions.integer(lx, "add", start, expressions.integer(lx, "mul", at, axis.step))
+
+
+def shifted(lx: Lowering, a: Atom, by: int) -> Atom:
+    """`a + by`."""
+    if isinstance(a, Const) or by >= 0:
+        return expressions.integer(lx, "add", a, const(by))
+    return expressions.integer(lx, "sub", a, const(-by))
+
+
+def position(lx: Lowering, place: Place) -> Atom:
+    """The place as a number."""
+    return shifted(lx, place.index, place.shift)
+
+
+# shapes
+
+
+def broadcast(lx: Lowering, shapes: Sequence[tuple[Atom, ...]], node: ast.AST) -> tuple[Atom, ...]:
+    """The common shape by NumPy's rules; what is not known to agree is checked at run time.
+
+    An extent that only turns out to be one at run time is not stretched: that raises, too.
+    """
+    rank = max(map(len, shapes), default=0)
+    out: list[Atom] = []
+    for d in range(rank):
+        found = [s[len(s) - rank + d] for s in shapes if len(s) - rank + d >= 0]
+        wide = [e for e in found if e != ONE]
+        out.append(ONE if not wide else agreed(lx, wide, node))
+    return tuple(out)
+
+
+def agreed(lx: Lowering, extents: Sequence[Atom], node: ast.AST) -> Atom:
+    """One of the extents, all of which must be equal."""
+    first = next((e for e in extents if isinstance(e, Const)), extents[0])
+    for other in extents:
+        check_equal(lx, other, first, "operands could not be broadcast together", node)
+    return first
+
+
+def check_equal(lx: Lowering, a: Atom, b: Atom, message: str, node: ast.AST) -> None:
+    """Raise ValueError if two extents differ, if it is not known that they do not."""
+    same = lx.integers.same(a, b)
+    if same:
+        return
+    failure = Raise("ValueError", (message,), lx.span(node))
+    with lx.at(node):
+        if same is False:
+            lx.builder.append(failure)
+            raise DeadPath
+        lx.builder.append(If(lx.let("ne", a, b, type=BOOL), (failure,), (), span=lx.span(node)))
+    lx.integers.learn(a, b)
+
+
+def aligned(places: tuple[Place, ...], shape: tuple[Atom, ...]) -> tuple[Place, ...]:
+    """The places of an operand of this shape, where the result stands at `places`."""
+    own = places[len(places) - len(shape) :]
+    return tuple(Place(ZERO) if e == ONE else p for p, e in zip(own, shape, strict=True))
+
+
+# operations
+
+
+def apply(lx: Lowering, op: str, args: Sequence[Value], node: ast.AST, fn: str | None = None) -> Elements:
+    """`op` of each element of operands that are broadcast together."""
+    operands = [elements_of(lx, a, node) for a in args]
+    shape = broadcast(lx, [o.shape for o in operands], node)
+    operands = [_once(lx, o, shape, node) for o in operands]
+    span = lx.span(node)
+    type_ = _type(op, operands)
+
+    def at(places: tuple[Place, ...]) -> Atom:
+        atoms = [o.at(aligned(places, o.shape)) for o in operands]
+        before, lx.builder.span = lx.builder.span, span
+        try:
+            target = lx.let(op, *atoms, type=BOOL if type_ == BOOL else UNKNOWN, fn=fn)
+            lx.options.divide(op, "numpy", target)
+            return target
+        finally:
+            lx.builder.span = before
+
+    return Elements(shape, at, type_)
+
+
+def reshaped(value: Elements, shape: tuple[Atom, ...]) -> Elements:
+    """The same elements with axes of extent one put in (every other axis stays)."""
+    kept = [d for d, e in enumerate(shape) if e != ONE]
+    own = [d for d, e in enumerate(value.shape) if e != ONE]
+
+    def at(places: tuple[Place, ...]) -> Atom:
+        of = dict(zip(own, (places[d] for d in kept), strict=True))
+        return value.at(tuple(of.get(d, Place(ZERO)) for d in range(len(value.shape))))
+
+    return Elements(shape, at, value.dtype)
+
+
+def _once(lx: Lowering, operand: Elements, shape: tuple[Atom, ...], node: ast.AST) -> Elements:
+    """The operand; in memory if broadcasting would compute its elements several times."""
+    if operand.part is not None or not operand.shape:
+        return operand
+    own = (*[ONE] * (len(shape) - len(operand.shape)), *operand.shape)
+    if all(a != ONE or b == ONE for a, b in zip(own, shape, strict=True)):
+        return operand
+    return whole(lx, materialise(lx, operand, node))
+
+
+def _type(op: str, operands: Sequence[Elements]) -> Scalar:
+    known = [o.dtype for o in operands]
+    if op in _BOOL or (op in _MASKS and all(t == BOOL for t in known)):
+        return BOOL
+    arrays_ = {o.dtype for o in operands if o.shape}
+    if op == "select":
+        return known[1] if known[1] == known[2] else UNKNOWN
+    if op in _SAME and all(t == INT64 for t in known):
+        return FLOAT64 if op == "div" else INT64
+    if all(t == FLOAT64 for t in known) or (op in _SAME and FLOAT64 in arrays_ and _real(known)):
+        return FLOAT64
+    return UNKNOWN
+
+
+def binary(lx: Lowering, op: str, a: Value, b: Value, node: ast.AST) -> Elements:
+    """`a op b` of whole arrays."""
+    small = op == "pow" and isinstance(b, Const) and b.type == INT64
+    logic = op in _MASKS and dtype_of(a) == dtype_of(b) == BOOL
+    return apply(lx, op, (a, b), node, None if small or logic else UFUNCS[op])
+
+
+def _real(types: Sequence[Scalar]) -> bool:
+    return all(t.known and not t.is_complex for t in types)
+
+
+def unary(lx: Lowering, op: str, value: Value, node: ast.AST) -> Elements:
+    """`op value` of a whole array."""
+    if op == "invert" and dtype_of(value) == BOOL:
+        return apply(lx, "not_", (value,), node)
+    return apply(lx, op, (value,), node, UFUNCS[op])
+
+
+# into memory
+
+
+def solid(lx: Lowering, value: Value, node: ast.AST) -> Value:
+    """The value in memory: an expression of whole arrays becomes a new array, of no axes a number."""
+    if not isinstance(value, Elements):
+        return value
+    return materialise(lx, value, node) if value.shape else value.at(())
+
+
+def materialise(
+    lx: Lowering, value: Elements, node: ast.AST, dtype: Scalar | None = None, name: str = "a"
+) -> Sym:
+    """A new array of the elements."""
+    with lx.at(node):
+        type_ = Array(dtype or value.dtype, len(value.shape), "C")
+        target = lx.builder.alloc(name, type_, value.shape)
+        with lx.builder.filling(target):
+
+            def element(places: tuple[Place, ...]) -> None:
+                index = tuple(position(lx, p) for p in places)
+                lx.builder.store(target, index, value.at(places))
+
+            nest(lx, value.shape, element)
+    return target
+
+
+def nest(
+    lx: Lowering,
+    shape: tuple[Atom, ...],
+    body: Callable[[tuple[Place, ...]], None],
+    starts: Sequence[int] | None = None,
+    stops: Sequence[Atom] | None = None,
+    order: Sequence[int] | None = None,
+    at_once: bool = False,
+) -> None:
+    """Loops over all places of a box.
+
+    starts, stops: where each loop's index begins and ends, if not 0 and the extent. order: axes, outermost first.
+    """
+    starts = starts or [0] * len(shape)
+    order = order or range(len(shape))
+    places: dict[int, Place] = {}
+
+    def level(depth: int, flag: bool) -> None:
+        if depth == len(order):
+            body(tuple(places[d] for d in range(len(shape))))
+            return
+        d = order[depth]
+        if shape[d] == ONE:
+            places[d] = Place(ZERO)
+            level(depth + 1, flag)
+            return
+        index = Sym("ijklmnop"[d] if d < 8 else f"i{d}", UNKNOWN)
+        lx.integers.counts.add(index)
+        places[d] = Place(index, -starts[d])
+        hi = stops[d] if stops else shape[d]
+        with lx.builder.collect() as block:
+            level(depth + 1, False)
+        bounds = (const(starts[d]), hi, ONE)
+        lx.builder.append(Loop(index, *bounds, (), (), tuple(block), (), (), None, lx.builder.span, flag))
+
+    level(0, at_once)
+
+
+def fold(
+    lx: Lowering,
+    shape: tuple[Atom, ...],
+    inits: tuple[Atom, ...],
+    step: Callable[[tuple[Place, ...], tuple[Atom, ...]], tuple[Atom, ...]],
+) -> tuple[Atom, ...]:
+    """Numbers that are carried over all places of a box, the last axis fastest."""
+    places: list[Place] = []
+
+    def level(d: int, carried: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        if d == len(shape):
+            return step(tuple(places), carried)
+        if shape[d] == ONE:
+            places.append(Place(ZERO))
+            after = level(d + 1, carried)
+            places.pop()
+            return after
+        index = Sym("ijklmnop"[d] if d < 8 else f"i{d}", UNKNOWN)
+        lx.integers.counts.add(index)
+        params = tuple(Sym(_hint(a), BOOL if a.type == BOOL else UNKNOWN) for a in carried)
+        results = tuple(Sym(p.name, p.type) for p in params)
+        with lx.builder.collect() as block:
+            places.append(Place(index))
+            nexts = level(d + 1, params)
+            places.pop()
+        span = lx.builder.span
+        lx.builder.append(
+            Loop(index, ZERO, shape[d], ONE, params, carried, tuple(block), nexts, results, None, span)
+        )
+        return results
+
+    return level(0, inits)
+
+
+def _hint(a: Atom) -> str:
+    return a.name if isinstance(a, Sym) else "total"
+
+
+def in_memory(lx: Lowering, value: Value, node: ast.AST) -> Sym:
+    """An array of at least one axis, in memory."""
+    found = solid(lx, value, node)
+    if isinstance(found, Sym) and isinstance(found.type, Array):
+        return found
+    lx.refuse(node, f"{kind(value)} where an array is needed")
+
+
+def copied(lx: Lowering, value: Value, node: ast.AST) -> Sym:
+    """An array of the value's elements that nothing else refers to."""
+    return materialise(lx, elements_of(lx, value, node), node)
+
+
+def fitted(lx: Lowering, source: Elements, shape: tuple[Atom, ...], message: str, node: ast.AST) -> Elements:
+    """The source of a store into this shape: extents of one may stand in front, the others must fit."""
+    while len(source.shape) > len(shape):
+        if source.shape[0] != ONE:
+            lx.refuse(node, f"{kind(source)} is assigned to {len(shape)} dimensions")
+        inner = source.at
+        source = Elements(source.shape[1:], lambda p, at=inner: at((Place(ZERO), *p)), source.dtype)
+    offset = len(shape) - len(source.shape)
+    for k, extent in enumerate(source.shape):
+        if extent != ONE:
+            check_equal(lx, extent, shape[offset + k], message, node)
+    return source
+
+
+def assign(lx: Lowering, target: Elements, value: Value, node: ast.AST) -> None:
+    """`target[...] = value`: numbers and smaller arrays are broadcast."""
+    assert target.part is not None
+    base, items = target.part
+    source = elements_of(lx, value, node)
+    source = fitted(lx, source, target.shape, "cannot assign slice from input of different size", node)
+    source = _once(lx, source, target.shape, node)
+    axes = [i for i in items if isinstance(i, Axis)]
+    bounds = [_bounds(lx, a) for a in axes]
+    fortran = isinstance(base.type, Array) and base.type.layout == "F"
+    order = range(len(axes))[::-1] if fortran else None
+
+    def element(places: tuple[Place, ...]) -> None:
+        v = source.at(aligned(places, source.shape))
+        lx.builder.store(base, index_at(lx, items, places), v)
+
+    with lx.at(node):
+        if not axes:
+            element(())
+        else:
+            starts, stops = [b[0] for b in bounds], [b[1] for b in bounds]
+            nest(lx, target.shape, element, starts, stops, order, bool(source.shape))
+
+
+def _bounds(lx: Lowering, axis: Axis) -> tuple[int, Atom]:
+    """Where the index of a loop over a part of an axis runs: along the axis itself, where its start is a constant."""
+    if axis.step == ONE and isinstance(axis.start, Const):
+        start = int(axis.start.value.real)
+        return start, axis.stop or shifted(lx, axis.extent, start)
+    return 0, axis.extent
+
+
+def refuse_narrowing(lx: Lowering, target: Elements, value: Value, node: ast.AST) -> None:
+    """NumPy does not update integers in place with floats (an assignment cuts them)."""
+    if target.dtype.known and target.dtype.is_int and dtype_of(value).is_float:
+        lx.refuse(node, "an array of integers is updated in place with floats", "make it an array of floats")
+
+
+def wrote(lx: Lowering, mark: int) -> bool:
+    """Whether statements since the mark may have changed memory that was there before."""
+    return any(
+        isinstance(s, Call) or (isinstance(s, Store) and not s.fills) for s in walk(lx.builder.since(mark))
+    )
+
+
+def settle(lx: Lowering, value: Value, mark: int, node: ast.AST) -> Value:
+    """The value as it was at the mark: kept in memory if what was built since may change what it reads."""
+    if not isinstance(value, Elements) or not wrote(lx, mark):
+        return value
+    with lx.builder.collect() as block:
+        kept = materialise(lx, value, node)
+    lx.builder.insert(mark, tuple(block))
+    return kept
+
+
+# slices
+
+
+def axis_of(lx: Lowering, s: Slice, n: Atom, node: ast.AST) -> Axis:
+    """A slice of an axis of extent `n`, by Python's rules."""
+    step = ONE if s.step is None else s.step
+    if isinstance(step, Const) and step.value == 0:
+        lx.refuse(node, "a slice with step 0")
+    if step == ONE:
+        start = _low(lx, s.start, n)
+        stop = n if s.stop is None else _high(lx, s.stop, n)
+        if start is not None and stop is not None:
+            return Axis(start, ONE, _count(lx, start, stop), stop)
+    if s.start is None and s.stop is None and step == const(-1):
+        return Axis(expressions.integer(lx, "sub", n, ONE), step, n)
+    given = [0 if p is None else p for p in (s.start, s.stop)]
+    flags = [const(p is not None) for p in (s.start, s.stop)]
+    args: list[Value] = [*(const(p) if isinstance(p, int) else p for p in given), *flags, step, n]
+    from adjit.frontend import inline
+
+    found = inline.call_library(lx, library.slice_range, args, node)
+    start, extent = expressions.items_of(lx, found, node)
+    numbers = [expressions.number(lx, v, node) for v in (start, extent)]
+    lx.integers.counts.update(v for v in numbers if isinstance(v, Sym))
+    return Axis(numbers[0], step, numbers[1])
+
+
+def _low(lx: Lowering, a: Atom | None, n: Atom) -> Atom | None:
+    """A slice's start for step 1, not below 0; it may be beyond the end. None where its sign is not known."""
+    if a is None:
+        return ZERO
+    below = lx.integers.negative(a)
+    if below is None:
+        return None
+    return a if not below else _clipped(lx, _from_end(lx, n, a))
+
+
+def _high(lx: Lowering, a: Atom, n: Atom) -> Atom | None:
+    """A slice's stop for step 1, not beyond the end; it may be below 0."""
+    below = lx.integers.negative(a)
+    if below is None:
+        return None
+    if below:
+        return _from_end(lx, n, a)
+    if lx.integers.at_most(a, n):
+        return a
+    return lx.let("min", a, n, type=INT64, fn="min", name="stop")
+
+
+def _from_end(lx: Lowering, n: Atom, a: Atom) -> Atom:
+    """`n + a`, of a negative `a`."""
+    return shifted(lx, n, int(a.value.real)) if isinstance(a, Const) else expressions.integer(lx, "add", n, a)
+
+
+def _count(lx: Lowering, start: Atom, stop: Atom) -> Atom:
+    return _clipped(lx, expressions.integer(lx, "sub", stop, start))
+
+
+def _clipped(lx: Lowering, a: Atom) -> Atom:
+    """`max(0, a)`."""
+    below = lx.integers.negative(a)
+    if below is not None:
+        return ZERO if below else a
+    return lx.let("max", ZERO, a, type=INT64, fn="max", name="count")
