@@ -18,6 +18,15 @@ _DIVISION: tuple[Slope, Slope] = (
     lambda p: p.neg(p.div(p.out, p[1])),
 )
 
+
+def _strong_tangent(p: Point, t: tuple[Atom | None, ...]) -> Atom:
+    """Of szmul(ct, s): szmul(dct, s) + szmul(ct, ds), where a zero `ds` wins over an infinite `ct` as well."""
+    parts = [] if t[0] is None else [p.op("szmul", t[0], p[1])]
+    if t[1] is not None:
+        parts.append(p.where(p.op("eq", p[0], 0.0), 0.0, p.op("szmul", t[1], p[0])))
+    return parts[0] if len(parts) == 1 else p.add(parts[0], parts[1])
+
+
 RULES = (
     Rule("add", 2, ("numpy.add",), symbol="+", slopes=(1.0, 1.0), samples=_PAIRS),
     Rule("sub", 2, ("numpy.subtract",), symbol="-", slopes=(1.0, -1.0), samples=_PAIRS),
@@ -79,6 +88,7 @@ RULES = (
         2,
         template="({0} * {1} if {0} != 0 else {0})",
         slopes=(lambda p: p[1], lambda p: p[0]),
+        tangent=_strong_tangent,
         samples=_PAIRS,
         convention="0 times any slope, inf and nan too, is 0",
     ),

@@ -111,6 +111,7 @@ def _atom(a: Atom | float, type: Scalar) -> Atom:
 
 Slope = Callable[[Point], Atom | float | None]
 Tangent = Callable[[Point, tuple[Atom | None, ...]], Atom]
+Adjoint = Callable[[Point, Atom], Atom]
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,8 @@ class Rule:
     an int or a bool). convention: what happens at points without a derivative, for the documentation's
     table. tangent: builds the result's tangent from the operands' (None where inactive) where the sum of
     `szmul(t, slope)` would be wrong: a choice picks one tangent, since nan in the other times 0 is nan.
+    adjoints: by operand, what its cotangent is made of the result's, where `szmul(ct, slope)` would be wrong
+    likewise; None for an operand that has the product.
     reference: the source of a formula that is not textbook calculus.
     """
 
@@ -153,6 +156,7 @@ class Rule:
     aliases: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()
     tangent: Tangent | None = None
+    adjoints: tuple[Adjoint | None, ...] = ()
     reference: str = ""
 
     def slope(self, k: int) -> Slope | float | None:
@@ -175,6 +179,9 @@ class Rule:
 
     def pull(self, p: Point, cotangent: Atom, k: int) -> Atom | None:
         """szmul(cotangent, slope k) in the dtype of the result; None for zero whatever comes."""
+        adjoint = self.adjoints[k] if self.adjoints else None
+        if adjoint is not None:
+            return adjoint(p, p.as_float(cotangent))
         slope = self.slope(k)
         if callable(slope):
             slope = slope(p)

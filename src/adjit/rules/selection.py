@@ -23,6 +23,10 @@ def _choice(name: str, spelling: str, first: Callable[[Point], Atom]) -> Rule:
             lambda p: p.where(first(p), 0.0, 1.0),
         ),
         tangent=lambda p, t: p.where(first(p), _or_zero(t[0]), _or_zero(t[1])),
+        adjoints=(
+            lambda p, ct: p.where(first(p), ct, 0.0),
+            lambda p, ct: p.where(first(p), 0.0, ct),
+        ),
         samples=at((1.5, 0.7), (-2.0, 3.0), (0.1, -40.0), (-7.0, -0.125)),
         convention="at a tie passes to the first operand, which is what the code returns",
     )
@@ -65,6 +69,7 @@ RULES = (
             lambda p: p.where(p.raw(0), 0.0, 1.0),
         ),
         tangent=lambda p, t: p.where(p.raw(0), _or_zero(t[1]), _or_zero(t[2])),
+        adjoints=(None, lambda p, ct: p.where(p.raw(0), ct, 0.0), lambda p, ct: p.where(p.raw(0), 0.0, ct)),
         samples=at((True, 1.5, 0.7), (False, 1.5, 0.7)),
         convention="the value not selected contributes nothing, not even nan",
     ),
@@ -74,6 +79,7 @@ RULES = (
         ("numpy.nan_to_num",),
         slopes=(lambda p: p.where(p.op("isfinite", p[0]), 1.0, 0.0),),
         tangent=lambda p, t: p.where(p.op("isfinite", p[0]), _or_zero(t[0]), 0.0),
+        adjoints=(lambda p, ct: p.where(p.op("isfinite", p[0]), ct, 0.0),),
         samples=at(1.5, -2.0),
         convention="where the value is replaced, passes 0",
     ),

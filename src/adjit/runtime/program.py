@@ -81,7 +81,19 @@ class Compiled:
 
 
 def build(request: Request) -> Compiled:
-    """The compiled program of a request, from the cache where it is known."""
+    """The compiled program of a request, from the cache where it is known.
+
+    Raises: UnsupportedError, MissingRuleError.
+    """
+    try:
+        return _build(request)
+    except (RecursionError, SyntaxError) as error:
+        raise UnsupportedError(
+            "the program is nested too deeply", "split it into functions and loops"
+        ) from error
+
+
+def _build(request: Request) -> Compiled:
     key = _key(request)
     hit = None if key is None else cache.lookup(key)
     if hit is not None:
