@@ -79,7 +79,7 @@ def flat(x, y):
 
 def function_made_in_a_loop(x, y):
     for i in range(len(x)):
-        h = lambda z, k=x[i]: z * k  # noqa: E731
+        h = lambda z, k=x[i]: z * k
     return h(2.0)
 
 

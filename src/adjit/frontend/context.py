@@ -37,7 +37,7 @@ from adjit.frontend.values import (
     same_static,
 )
 from adjit.ir.builder import Builder
-from adjit.ir.core import FALSE, TRUE, Atom, Const, Function, If, Slice, Span, Stmt, Sym, Undef
+from adjit.ir.core import FALSE, ONE, TRUE, Atom, Const, Function, If, Slice, Span, Stmt, Sym, Undef
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar
 
 RETURN, BREAK, CONTINUE, RESULT = "$return", "$break", "$continue", "$result"
@@ -141,6 +141,8 @@ class Lowering:
         self.params: set[Sym] = set()
         self.options = Options()
         self.extents: dict[tuple[Sym, int], Sym] = {}
+        self.ones: set[tuple[Sym, int]] = set()  # axes of the arguments whose extent is one
+        self.stretches = False  # whether that was asked
         self.loops = 0  # how many loops are being lowered, one in the other
         self.integers = Extents(self.builder.shapes, lambda: self.builder.scopes)
         self.recursive: set[object] = set()  # code that calls itself
@@ -412,6 +414,16 @@ class Lowering:
         target = self.builder.dim(array, axis)
         self.integers.note(target, "dim", (array, axis))
         return target
+
+    def is_one(self, extent: Atom) -> bool:
+        """Whether an extent is known to be one: a constant, or an argument's."""
+        if not isinstance(extent, Sym):
+            return extent == ONE
+        op, args = self.integers.meanings.get(extent, ("", ()))
+        if op != "dim" or args[0] not in self.params:
+            return False
+        self.stretches = True
+        return args in self.ones
 
     # views of leading axes, so that a[i][j] is one load
 

@@ -28,6 +28,7 @@ class Primal:
     error_model: str = "python"
     fastmath: Any = False
     boundscheck: bool = False
+    stretches: bool = False
 
 
 def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
@@ -44,6 +45,7 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
         str(options.get("error_model", "python")),
         options.get("fastmath", False),
         options.get("boundscheck") is True,
+        low.stretches,
     )
 
 
