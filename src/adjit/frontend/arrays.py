@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adjit.frontend import creation, expressions, indexing, iteration, lists, reductions
+from adjit.frontend import creation, expressions, indexing, iteration, lists, reductions, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
     NONE,
@@ -17,7 +17,7 @@ from adjit.frontend.values import (
     TupleValue,
     Value,
 )
-from adjit.ir.core import ONE, ZERO, Atom, Loop, Sym, Undef, View, const
+from adjit.ir.core import ONE, ZERO, Atom, Loop, Sym, Undef, const
 from adjit.ir.types import UNKNOWN, Array, Scalar
 
 REDUCTIONS = frozenset("sum mean prod min max any all std var cumsum dot sort argsort".split())
@@ -43,11 +43,7 @@ def attribute(lx: Lowering, array: Sym | Undef, name: str, node: ast.AST) -> Val
             lx.refuse(node, "the dtype of this array is not known yet", "give the dtype explicitly")
         return Static(np.dtype(type_.dtype.name))
     if name == "T":
-        if type_.ndim < 2:
-            return array
-        target = Sym(array.name, Array(type_.dtype, type_.ndim, "?", type_.readonly))
-        lx.builder.append(View(target, array, (), True, lx.span(node)))
-        return target
+        return views.transposed(lx, array, node)
     if name == "flat":
         return FlatValue(array)
     return Method(array, name)
@@ -64,6 +60,7 @@ def size_of(lx: Lowering, array: Sym) -> Atom:
     total: Atom = ONE
     for extent in shape_of(lx, array):
         total = expressions.integer(lx, "mul", total, extent)
+    lx.known_extents.add(total)
     return total
 
 
@@ -72,7 +69,7 @@ def call_method(
 ) -> Value:
     """`array.name(*args)`."""
     if name == "copy" and not args and not kwargs:
-        return lists.copied(lx, array, node) if array in lx.lists else copy(lx, array, None, node)
+        return lists.copied(lx, array, node) if array in lx.lists else copy(lx, array, None, node, order="C")
     if name == "flatten" and not args and not kwargs:
         return _flattened(lx, array, node)
     if name == "astype" and len(args) == 1 and not kwargs:
@@ -86,6 +83,8 @@ def call_method(
         return lx.builder.load(array, ())
     if name in ("argmin", "argmax") and array not in lx.lists:
         return reductions.place_of(lx, name, [array, *args], kwargs, node)
+    if name in views.METHODS and array not in lx.lists:
+        return views.METHODS[name](lx, array, args, dict(kwargs), node)
     if array in lx.lists:
         lx.refuse(node, f"the list method '{name}' is not supported", lists.FIXED)
     if name in REDUCTIONS:
@@ -133,12 +132,19 @@ def nest(lx: Lowering, array: Sym, body: Callable[[tuple[Atom, ...]], None]) -> 
     level(0, ())
 
 
-def copy(lx: Lowering, array: Sym, dtype: Scalar | None, node: ast.AST, through: str | None = None) -> Sym:
-    """A fresh array of the same elements; `through` is an op applied to each."""
+def copy(
+    lx: Lowering,
+    array: Sym,
+    dtype: Scalar | None,
+    node: ast.AST,
+    through: str | None = None,
+    order: str = "K",
+) -> Sym:
+    """A fresh array of the same elements; `through` is an op applied to each. `order` is NumPy's: "C" or "K"."""
     type_ = array.type
     assert isinstance(type_, Array)
     dtype = dtype or type_.dtype
-    fortran = type_.layout == "F" and type_.ndim > 1
+    fortran = type_.layout == "F" and type_.ndim > 1 and order == "K"
     target_type = Array(dtype, type_.ndim, "F" if fortran else "C")
     with lx.at(node):
         target = lx.builder.alloc(

@@ -136,6 +136,7 @@ class Lowering:
         self.params: set[Sym] = set()
         self.options = Options()
         self.extents: dict[tuple[Sym, int], Sym] = {}
+        self.known_extents: set[Atom] = set()  # numbers that are extents, or products of them: never negative
         self.recursive: set[object] = set()  # code that calls itself
         self.templates: list[Template] = []  # recursive functions being lowered, outer first
         self.functions: dict[str, Function] = {}  # those that are finished
@@ -375,12 +376,15 @@ class Lowering:
         base, before = self.prefix(array)
         axis += len(before)
         if base not in self.params:
-            return self.builder.dim(base, axis)
-        if (base, axis) not in self.extents:
+            found = self.builder.dim(base, axis)
+        elif (base, axis) in self.extents:
+            found = self.extents[base, axis]
+        else:
             with self.builder.collect() as block:
-                self.extents[base, axis] = self.builder.dim(base, axis)
+                found = self.extents[base, axis] = self.builder.dim(base, axis)
             self.head += block
-        return self.extents[base, axis]
+        self.known_extents.add(found)
+        return found
 
     # views of leading axes, so that a[i][j] is one load
 

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import ast
 
-from adjit.frontend import expressions, lists, remedies
+from adjit.frontend import expressions, lists, remedies, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.fence import WRITE_THE_LOOP
-from adjit.frontend.values import FlatValue, SliceValue, Static, TupleValue, Value, is_array, is_scalar, kind
+from adjit.frontend.values import (
+    NONE,
+    FlatValue,
+    SliceValue,
+    Static,
+    TupleValue,
+    Value,
+    is_array,
+    is_scalar,
+    kind,
+    same_static,
+)
 from adjit.ir.core import Atom, Const, If, Raise, Slice, Sym, const
 from adjit.ir.types import BOOL, Array, Scalar
 
@@ -28,6 +39,9 @@ def extent(lx: Lowering, array: Sym, axis: int) -> Atom:
 
 def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
     """`owner[index]`."""
+    parts = index.items if isinstance(index, TupleValue) else (index,)
+    if is_array(owner) and any(same_static(p, NONE) for p in parts):
+        return views.with_new_axes(lx, owner, parts, node)
     if isinstance(owner, TupleValue):
         return _tuple_item(lx, owner, index, node)
     if isinstance(owner, Static) and isinstance(owner.value, list | dict | str):

@@ -15,6 +15,7 @@ from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
 from adjit.ir.visit import everywhere
 from adjit.rules.custom import CustomFunction
 from adjit.transform.guard import guard
+from adjit.transform.reshape import reshaped
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
     guarded = set(low.guarded)
     function = infer(low.function, _weak(f, low, specs) if plain else None, guarded)
     function = everywhere(function, lambda g: guard(g, frozenset(guarded)))
+    function = reshaped(function)
     options = low.options
     return Primal(
         function,
