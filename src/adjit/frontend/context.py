@@ -403,12 +403,14 @@ class Lowering:
         base, before = self.prefix(array)
         axis += len(before)
         if base not in self.params:
-            return self._dim(base, axis)
-        if (base, axis) not in self.extents:
+            found = self._dim(base, axis)
+        elif (base, axis) in self.extents:
+            found = self.extents[base, axis]
+        else:
             with self.builder.collect() as block:
-                self.extents[base, axis] = self._dim(base, axis)
+                found = self.extents[base, axis] = self._dim(base, axis)
             self.head += block
-        return self.extents[base, axis]
+        return found
 
     def _dim(self, array: Sym, axis: int) -> Sym:
         target = self.builder.dim(array, axis)

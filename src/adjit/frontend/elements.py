@@ -15,7 +15,19 @@ from dataclasses import replace
 
 from adjit.frontend import arrays, expressions, library
 from adjit.frontend.context import DeadPath, Lowering
-from adjit.frontend.values import Axis, Elements, Place, Value, is_array, is_scalar, kind
+from adjit.frontend.values import (
+    NONE,
+    Axis,
+    Elements,
+    Place,
+    SliceValue,
+    Static,
+    Value,
+    is_array,
+    is_scalar,
+    kind,
+    same_static,
+)
 from adjit.ir.core import ONE, ZERO, Atom, Call, Const, If, Loop, Raise, Slice, Store, Sym, Undef, const
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.ir.visit import walk
@@ -92,6 +104,25 @@ def part(lx: Lowering, base: Sym, items: tuple[Atom | Axis, ...]) -> Elements:
         return lx.builder.load(base, index_at(lx, items, places))
 
     return Elements(shape, at, base.type.dtype, (base, items))
+
+
+def with_new_axes(value: Elements, parts: Sequence[Value]) -> Elements:
+    """What the other parts of an index select, with an axis of extent one for each None among them."""
+    fresh: list[bool] = []
+    dots = len(value.shape) - sum(isinstance(p, SliceValue) for p in parts)
+    for p in parts:
+        if isinstance(p, SliceValue) or same_static(p, NONE):
+            fresh.append(not isinstance(p, SliceValue))
+        elif isinstance(p, Static):
+            fresh += [False] * dots
+    fresh += [False] * (len(value.shape) - fresh.count(False))
+    old = iter(value.shape)
+    shape = tuple(ONE if new else next(old) for new in fresh)
+
+    def at(places: tuple[Place, ...]) -> Atom:
+        return value.at(tuple(p for p, new in zip(places, fresh, strict=True) if not new))
+
+    return Elements(shape, at, value.dtype)
 
 
 def index_at(lx: Lowering, items: tuple[Atom | Axis, ...], places: tuple[Place, ...]) -> tuple[Atom, ...]:

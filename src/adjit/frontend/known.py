@@ -25,6 +25,7 @@ from adjit.frontend import (
     lists,
     reductions,
     statements,
+    views,
 )
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
@@ -293,12 +294,6 @@ def _shape(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
     return TupleValue(arrays.shape_of(lx, args[0]))
 
 
-def _transpose(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    if kwargs or len(args) != 1 or not isinstance(args[0], Sym) or not is_array(args[0]):
-        lx.refuse(node, "'np.transpose' with these arguments is not supported")
-    return arrays.attribute(lx, args[0], "T", node)
-
-
 # adjit's own markers
 
 
@@ -379,7 +374,7 @@ _HANDLERS: dict[object, Handler] = {
     np.dtype: _dtype_call,
     np.size: _size,
     np.shape: _shape,
-    np.transpose: _transpose,
+    **views.FUNCTIONS,
     **{
         getattr(np, name): creation.creation(name)
         for name in ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from adjit.ir.core import (
     NOWHERE,
@@ -172,10 +173,21 @@ class Builder:
         finally:
             self._filling.discard(array)
 
-    def view(self, array: Sym, index: tuple[Atom | Slice, ...], type: Array, transpose: bool = False) -> Sym:
+    def view(self, array: Sym, index: tuple[Atom | Slice, ...], type: Array) -> Sym:
         target = Sym(array.name, type)
-        self.append(View(target, array, index, transpose, self.span))
+        self.append(View(target, array, index, span=self.span))
         return target
+
+    def alloc_like(self, name: str, array: Sym, fill: Atom | None = None) -> Sym:
+        """An array of another's extents: in its layout where that is "F", else "C", so that what is contiguous in
+        one is so in the other.
+        """
+        type = array.type
+        assert isinstance(type, Array)
+        fortran = type.layout == "F" and type.ndim > 1
+        shape = tuple(self.dim(array, k) for k in range(type.ndim))
+        kind = replace(type, layout="F" if fortran else "C", readonly=False)
+        return self.alloc(name, kind, shape, fill, array if fortran else None)
 
     def alloc(
         self,

@@ -38,9 +38,7 @@ def gradient_function(
     shadows: dict[Sym, Sym] = {}
     for s, p in zip(rev.shadows, (p for p in chosen.values() if isinstance(p.type, Array)), strict=True):
         assert isinstance(p.type, Array)
-        shape = tuple(b.dim(p, k) for k in range(p.type.ndim))
-        kind = replace(p.type, layout="C", readonly=False)
-        env[s] = shadows[p] = b.alloc(s.name, kind, shape, const_of(0.0, p.type.dtype))
+        env[s] = shadows[p] = b.alloc_like(s.name, p, const_of(0.0, p.type.dtype))
     forward = substitute(rev.forward.body, {rev.limit: const(2**62)})
     env.update(zip(rev.saved, rev.passed, strict=True))
     (seed,) = rev.seeds

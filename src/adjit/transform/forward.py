@@ -38,7 +38,7 @@ from adjit.ir.core import (
     unique_name,
 )
 from adjit.ir.types import Array, RefList, Scalar, any_layout
-from adjit.ir.visit import Rewriter, everywhere
+from adjit.ir.visit import Rewriter, everywhere, same_view
 from adjit.rules import get as rule_of
 from adjit.rules.base import Point
 from adjit.transform.clean import clean
@@ -112,7 +112,8 @@ class _Forward:
     def _zeros(self, t: Sym, like: Sym) -> None:
         assert isinstance(like.type, Array)
         shape = tuple(self.b.dim(like, k) for k in range(like.type.ndim))
-        self.b.append(Alloc(t, shape, const_of(0.0, like.type.dtype), None, self.b.span))
+        fortran = like if like.type.layout == "F" and like.type.ndim > 1 else None
+        self.b.append(Alloc(t, shape, const_of(0.0, like.type.dtype), fortran, self.b.span))
 
     # statements
 
@@ -144,7 +145,7 @@ class _Forward:
                     sources = self.tangent(stmt.array)
                     for t, a in zip(self.define(stmt.target), sources, strict=True):
                         assert isinstance(a, Sym)
-                        self.b.append(View(t, a, stmt.index, stmt.transpose, stmt.span))
+                        self.b.append(same_view(stmt, t, a))
             case Alloc():
                 self.b.append(stmt)
                 if self.varied(stmt.target):
