@@ -93,6 +93,12 @@ def _special(let: Let, facts: tuple[Fact, ...]) -> Scalar | None:
             return None
 
 
+def _drops_imaginary(source: Type, target: Type) -> bool:
+    """Whether a conversion is of a complex number to a real one, which no `float` takes."""
+    kinds = [t for t in (source, target) if isinstance(t, Scalar)]
+    return len(kinds) == 2 and kinds[0].is_complex and (kinds[1].is_float or kinds[1].is_int)
+
+
 _APART = {"select": 0, "ldexp": 1, "round_to": 1}
 """Operands that keep their own type: a condition, an exponent of 2, a number of digits."""
 
@@ -117,6 +123,8 @@ def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | N
         return _type_in_python(let, facts)
     if numpy_rules and let.op not in ("cast", "dim", "stop_gradient"):
         return _type_weakly(let, facts)
+    if let.op == "cast" and _drops_imaginary(facts[0].type, let.target.type):
+        return None
     if let.op in _SPECIAL and (numpy_rules or let.fn not in _CONVERSIONS):
         raw = _special(let, facts)
     else:
