@@ -14,9 +14,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from adjit.api.complex_arguments import refuse_complex_arguments
 from adjit.api.debug import debugging, trapping
-from adjit.api.source import Operator, Source
+from adjit.api.source import Source
 from adjit.ir.structure import Spec
 from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, ones_of, spec_of, writable
 from adjit.runtime.captures import watch_of
@@ -71,8 +70,6 @@ class Engine(Generic[P]):
         """
         from adjit.runtime import program
 
-        if kind != "primal" or isinstance(self.source.base, Operator):
-            refuse_complex_arguments(self.source, specs)
         options = self.source.options
         compiled = program.build(
             program.Request(

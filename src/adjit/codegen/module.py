@@ -185,7 +185,7 @@ def _docstring(doc: str) -> list[str]:
 def _imports(text: str, lists: list[Array]) -> str:
     scalars = {s for s in _SCALARS if re.search(rf"(?<![\w.]){s}(?=\()", text)}
     scalars |= {a.dtype.name for a in lists if not a.dtype.is_bool}
-    lines = ["import math"] if "math." in text else []
+    lines = [f"import {m}" for m in ("cmath", "math") if re.search(rf"(?<![\w.]){m}\.", text)]
     constants = [c for c in ("inf", "nan") if re.search(rf"(?<![\w.]){c}\b", text)]
     lines += [f"from math import {', '.join(constants)}"] if constants else []
     lines += ["", "import numpy as np"] if re.search(r"\bnp\.", text) else []

@@ -43,6 +43,8 @@ def attribute(lx: Lowering, array: Sym | Undef, name: str, node: ast.AST) -> Val
         return views.transposed(lx, array, node)
     if name == "flat":
         return FlatValue(array)
+    if name in ("real", "imag"):
+        lx.refuse(node, f"'.{name}' of a whole array", f"take it of the elements: `{array.name}[i].{name}`")
     return Method(array, name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import cmath
 import functools
 import math
 from collections.abc import Callable
@@ -215,6 +216,20 @@ def _log(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AS
     return parts[0] if len(parts) == 1 else expressions.binary(lx, ast.Div(), parts[0], parts[1], node)
 
 
+def _complex_log(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if kwargs or not 1 <= len(args) <= 2:
+        lx.refuse(node, "'cmath.log' with these arguments is not supported")
+    parts = [calls.apply_rule(lx, cmath.log, (expressions.number(lx, a, node),), node) for a in args]
+    return parts[0] if len(parts) == 1 else expressions.binary(lx, ast.Div(), parts[0], parts[1], node)
+
+
+def _polar(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if kwargs or len(args) != 1:
+        lx.refuse(node, "'cmath.polar' takes one argument")
+    x = (expressions.number(lx, args[0], node),)
+    return TupleValue((calls.apply_rule(lx, abs, x, node), calls.apply_rule(lx, cmath.phase, x, node)))
+
+
 _GROUPS = {int: "is_int", float: "is_float", complex: "is_complex", bool: "is_bool"}
 
 
@@ -356,6 +371,8 @@ _HANDLERS: dict[object, Handler] = {
     round: _round,
     pow: _pow,
     math.log: _log,
+    cmath.log: _complex_log,
+    cmath.polar: _polar,
     divmod: _divmod,
     isinstance: _isinstance,
     print: _print,

@@ -71,6 +71,8 @@ RULES = (
         tangent=lambda p, t: p.where(p.raw(0), _or_zero(t[1]), _or_zero(t[2])),
         adjoints=(None, lambda p, ct: p.where(p.raw(0), ct, 0.0), lambda p, ct: p.where(p.raw(0), 0.0, ct)),
         samples=at((True, 1.5, 0.7), (False, 1.5, 0.7)),
+        analytic=True,
+        complex_samples=at((True, 1.5 + 1j, 0.7j), (False, 1.5 + 1j, 0.7j)),
         convention="the value not selected contributes nothing, not even nan",
     ),
     Rule(
@@ -83,15 +85,6 @@ RULES = (
         samples=at(1.5, -2.0),
         convention="where the value is replaced, passes 0",
     ),
-    Rule(
-        "real",
-        1,
-        template="({0}).real",
-        aliases=("numpy.real",),
-        slopes=(1.0,),
-        samples=at(1.5, -2.0),
-    ),
-    Rule("imag", 1, template="({0}).imag", aliases=("numpy.imag",), samples=at(1.5, -2.0)),
-    Rule("cast", 1, template="{type}({0})", slopes=(1.0,), samples=at(1.5, -2.0)),
+    Rule("cast", 1, template="{type}({0})", slopes=(1.0,), samples=at(1.5, -2.0), complex_slopes=(1.0,)),
     Rule("stop_gradient", 1, template="{0}", aliases=("adjit.stop_gradient",), samples=at(1.5, -2.0)),
 )

@@ -11,7 +11,7 @@ from adjit.errors import ArgumentError
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import Atom, Block, Function, Sym, const
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
-from adjit.ir.types import Array
+from adjit.ir.types import Array, Scalar
 from adjit.ir.visit import reachable, renamed, substitute
 from adjit.transform.reverse import Wish, reverse
 
@@ -25,7 +25,7 @@ def gradient_function(
     Raises: ArgumentError if the result is no real scalar.
     """
     head = out.items[0] if aux and isinstance(out, TupleSpec) else out
-    if not isinstance(head, Leaf) or isinstance(head.type, Array) or not head.type.differentiable:
+    if not isinstance(head, Leaf) or not isinstance(head.type, Scalar) or not head.type.is_float:
         raise ArgumentError(
             f"a gradient needs a function that returns a real scalar, {function.name}() does not",
             "return a scalar",

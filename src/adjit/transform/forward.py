@@ -191,7 +191,8 @@ class _Forward:
         rule = rule_of(stmt.op)
         assert isinstance(stmt.target.type, Scalar)
         type_ = stmt.target.type
-        point = Point(lambda: self.b, lambda k: stmt.args[k], lambda: stmt.target, type_)
+        types = tuple(a.type for a in stmt.args)
+        point = Point(lambda: self.b, lambda k: stmt.args[k], lambda: stmt.target, type_, types)
         columns = [self.tangent(a) if self.varied(a) else None for a in stmt.args]
         found: list[Atom] = []
         for w in range(self.width):
