@@ -23,7 +23,7 @@ def work(settings: Settings, worker: int, out: Any) -> None:
     warnings.simplefilter("ignore")  # Numba's advice about speed
     # A program's IR dies with the program: collections in between only cost time.
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(1_000_000, 20, 100)
     out.put((worker, settings.seed, None))
     for outcome in outcomes(settings):
         out.put((worker, outcome.seed + settings.step, outcome))
