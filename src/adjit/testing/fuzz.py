@@ -25,7 +25,7 @@ from adjit.testing.checks import CheckFailure, Refused, check
 from adjit.testing.programs import Program, Rejected, generate
 from adjit.testing.shrink import shrink
 
-LONGEST_COMPILED = 900
+LONGEST_COMPILED = 700
 """Longer programs take Numba up to a minute for each operator; they are left to the uncompiled runs."""
 
 SHRUNK = 3
