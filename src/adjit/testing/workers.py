@@ -13,7 +13,6 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from adjit.testing.fuzz import Outcome, Settings, outcomes, save, uncompiled
-from adjit.testing.programs import generate
 
 _DONE = "done"
 
@@ -107,7 +106,7 @@ class Workers:
         return "hang" if silent else None
 
     def _failure(self, worker: _Worker, fault: str) -> Outcome:
-        program = generate(worker.at, recursion=self._settings.recursion)
+        program = self._settings.program(worker.at)
         return Outcome(worker.at, fault, fault, save(program, fault, fault, worker.settings))
 
     def _restart(self, k: int, worker: _Worker) -> _Worker:
