@@ -55,14 +55,7 @@ class _Forward(Rewriter):
                 self.env[stmt.results[j]] = init
             else:
                 keep.append(j)
-        trimmed = replace(
-            stmt,
-            params=tuple(stmt.params[j] for j in keep),
-            inits=tuple(stmt.inits[j] for j in keep),
-            nexts=tuple(stmt.nexts[j] for j in keep),
-            results=tuple(stmt.results[j] for j in keep),
-        )
-        return self.rebuild(trimmed)
+        return self.rebuild(_with_carries(stmt, keep))
 
     def _if(self, stmt: If) -> Stmt:
         rebuilt = self.rebuild(stmt)
@@ -73,6 +66,8 @@ class _Forward(Rewriter):
                 self.env[stmt.results[j]] = a
             else:
                 keep.append(j)
+        if len(keep) == len(stmt.results):
+            return rebuilt
         return replace(
             rebuilt,
             then_values=tuple(rebuilt.then_values[j] for j in keep),
@@ -86,13 +81,16 @@ class _Sweep:
 
     def __init__(self, keep_raising: bool):
         self._keep_raising = keep_raising
+        self.dropped = False
 
     def block(self, block: Block, live: set[Sym]) -> Block:
         """`live`: symbols read after the block; grows by what the block reads."""
         kept: list[Stmt] = []
         for stmt in reversed(block):
             new = self.stmt(stmt, live)
-            if new is not None:
+            if new is None:
+                self.dropped = True
+            else:
                 kept.append(new)
         return tuple(kept[::-1])
 
@@ -135,15 +133,9 @@ class _Sweep:
             keep = more
         if not body and not any(r in live for r in stmt.results) and stmt.index is not None:
             return None
-        order = sorted(keep)
-        trimmed = replace(
-            stmt,
-            params=tuple(stmt.params[j] for j in order),
-            inits=tuple(stmt.inits[j] for j in order),
-            nexts=tuple(stmt.nexts[j] for j in order),
-            results=tuple(stmt.results[j] for j in order),
-            body=body,
-        )
+        if len(keep) < len(stmt.params):
+            self.dropped = True
+        trimmed = replace(_with_carries(stmt, sorted(keep)), body=body)
         live |= inner
         _read(live, operands(trimmed))
         return trimmed
@@ -156,13 +148,28 @@ class _Sweep:
         els = self._inner(stmt.els, else_values, live)
         if not then and not els and not keep:
             return None
+        if len(keep) < len(stmt.results):
+            self.dropped = True
         results = tuple(stmt.results[j] for j in keep)
         _read(live, (stmt.cond,))
         return If(stmt.cond, then, els, then_values, else_values, results, stmt.span)
 
 
+def _with_carries(stmt: Loop, keep: list[int]) -> Loop:
+    """The loop with these of its carried values."""
+    if len(keep) == len(stmt.params):
+        return stmt
+    return replace(
+        stmt,
+        params=tuple(stmt.params[j] for j in keep),
+        inits=tuple(stmt.inits[j] for j in keep),
+        nexts=tuple(stmt.nexts[j] for j in keep),
+        results=tuple(stmt.results[j] for j in keep),
+    )
+
+
 def _read(live: set[Sym], atoms: tuple[Atom, ...]) -> None:
-    live.update(a for a in atoms if isinstance(a, Sym))
+    live.update([a for a in atoms if isinstance(a, Sym)])
 
 
 def clean(function: Function, keep_raising: bool = False) -> Function:
@@ -172,6 +179,8 @@ def clean(function: Function, keep_raising: bool = False) -> Function:
         body = forward.block(function.body)
         results = forward.atoms(function.results)
         live = {a for a in results if isinstance(a, Sym)}
-        body = _Sweep(keep_raising).block(body, live)
-        function = replace(function, body=body, results=results)
+        sweep = _Sweep(keep_raising)
+        function = replace(function, body=sweep.block(body, live), results=results)
+        if not forward.env and not sweep.dropped:
+            break  # the second time would find nothing either
     return function
