@@ -2,8 +2,8 @@
 
 from adjit.frontend.extents import Extents
 from adjit.ir.core import Const, Sym, const
-from adjit.ir.types import INT64, Array
 from adjit.ir.types import FLOAT64 as F
+from adjit.ir.types import INT64, Array
 
 A, B = Sym("a", Array(F, 1, "C")), Sym("b", Array(F, 1, "C"))
 
