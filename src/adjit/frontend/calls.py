@@ -102,6 +102,8 @@ def _method(
     owner = method.owner
     if isinstance(owner, Elements) or (is_array(owner) and method.name in expressions.FOLDS):
         return folds.method(lx, owner, method.name, args, kwargs, node)
+    if isinstance(owner, Sym) and is_array(owner) and owner not in lx.lists and method.name in known.METHODS:
+        return known.METHODS[method.name](lx, [owner, *args], kwargs, node)
     if isinstance(owner, Sym) and is_array(owner):
         return arrays.call_method(lx, owner, method.name, args, kwargs, node)
     if isinstance(owner, Sym | Const) and method.name == "conjugate":

@@ -7,6 +7,7 @@ import builtins
 import functools
 import math
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -24,6 +25,7 @@ from adjit.frontend import (
     library,
     lists,
     reductions,
+    sorting,
     statements,
 )
 from adjit.frontend.arguments import Handler, bound
@@ -49,12 +51,17 @@ from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Const, Sym, Undef, const
 from adjit.ir.types import Array, Scalar
 
 
+_PLAIN = "adjit.frontend.plain."
+
+
 def find(obj: object) -> Handler | None:
     """The handler of a Python callable."""
     for known, handler in _TABLE.get(id(obj), ()):
         if known is obj:
             return handler
     module = getattr(obj, "__module__", None) or ""
+    if isinstance(module, str) and module.startswith(_PLAIN) and isinstance(obj, FunctionType):
+        return functools.partial(_inlined, obj)
     if isinstance(module, str) and module.partition(".")[0] == "adjit":
         return _MARKERS.get(getattr(obj, "__name__", ""))
     return None
@@ -74,6 +81,14 @@ def syntax(function: Value) -> Callable[[Lowering, ast.Call], Value] | None:
     if obj is builtins.sum or obj is builtins.any or obj is builtins.all:
         return reductions.reduce_call
     return None
+
+
+def _inlined(
+    function: FunctionType, lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+) -> Value:
+    """A function of `plain` that another one calls."""
+    assert not kwargs
+    return inline.call_library(lx, function, args, node)
 
 
 # handlers
@@ -386,9 +401,18 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-_HANDLERS.update(folds.HANDLERS)
+FUNCTIONS = (sorting,)
+"""Modules of array functions: each has HANDLERS, and may have METHODS (arrays' own) and LAZY (see below)."""
 
-_OF_ELEMENTS = frozenset(map(id, (*folds.HANDLERS, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs)))
+METHODS: dict[str, Handler] = {}
+
+_HANDLERS.update(folds.HANDLERS)
+for _module in FUNCTIONS:
+    _HANDLERS.update(_module.HANDLERS)
+    METHODS.update(getattr(_module, "METHODS", {}))
+
+_LAZY = tuple(f for module in FUNCTIONS for f in getattr(module, "LAZY", ()))
+_OF_ELEMENTS = frozenset(map(id, (*folds.HANDLERS, *_LAZY, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs)))
 
 _TABLE: dict[int, list[tuple[object, Handler]]] = {}
 for _obj, _handler in _HANDLERS.items():
