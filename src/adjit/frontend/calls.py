@@ -63,6 +63,8 @@ def call_node(lx: Lowering, node: ast.Call) -> Value:
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             args += expressions.items_of(lx, expressions.evaluate(lx, arg.value), arg)
+        elif isinstance(arg, ast.List) and known.takes_lists(function):
+            args.append(creation.nested(lx, arg))
         elif of_elements:
             mark = lx.builder.mark()
             value = expressions.lazily(lx, arg)

@@ -22,8 +22,10 @@ from adjit.frontend import (
     indexing,
     inline,
     iteration,
+    joining,
     library,
     lists,
+    rearranging,
     reductions,
     sorting,
     statements,
@@ -71,6 +73,11 @@ def takes_elements(function: Value) -> bool:
     """Whether a function takes whole arrays an element at a time: its arguments need not be in memory."""
     obj = function.value if isinstance(function, Static) else None
     return isinstance(obj, np.ufunc) or id(obj) in _OF_ELEMENTS
+
+
+def takes_lists(function: Value) -> bool:
+    """Whether a list in a call of the function is a tuple of what is in it, which may be arrays."""
+    return isinstance(function, Static) and id(function.value) in _LISTS
 
 
 def syntax(function: Value) -> Callable[[Lowering, ast.Call], Value] | None:
@@ -401,8 +408,9 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-FUNCTIONS = (sorting,)
-"""Modules of array functions: each has HANDLERS, and may have METHODS (arrays' own) and LAZY (see below)."""
+FUNCTIONS = (joining, rearranging, sorting)
+"""Modules of array functions: each has HANDLERS, and may have METHODS of arrays, and tuples LAZY and LISTS
+(see `takes_elements` and `takes_lists`)."""
 
 METHODS: dict[str, Handler] = {}
 
@@ -411,6 +419,7 @@ for _module in FUNCTIONS:
     _HANDLERS.update(_module.HANDLERS)
     METHODS.update(getattr(_module, "METHODS", {}))
 
+_LISTS = frozenset(id(f) for module in FUNCTIONS for f in getattr(module, "LISTS", ()))
 _LAZY = tuple(f for module in FUNCTIONS for f in getattr(module, "LAZY", ()))
 _OF_ELEMENTS = frozenset(map(id, (*folds.HANDLERS, *_LAZY, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs)))
 

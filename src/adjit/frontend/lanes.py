@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import FunctionType
 
-from adjit.frontend import arrays, elements, expressions, indexing, inline
+from adjit.frontend import arrays, elements, expressions, folds, indexing, inline
 from adjit.frontend.arguments import Handler
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
@@ -83,6 +83,14 @@ def array_in(lx: Lowering, value: Value, node: ast.AST, name: str = "this functi
     lx.refuse(node, f"'{name}' of {kind(value)} is not supported", "pass an array")
 
 
+def readable(lx: Lowering, value: Value, node: ast.AST) -> Elements:
+    """An array whose elements may be read several times: one that must be computed is put into memory."""
+    if isinstance(value, TupleValue):
+        value = array_in(lx, value, node)
+    source = elements.elements_of(lx, value, node)
+    return source if source.part is not None else elements.whole(lx, array_in(lx, source, node))
+
+
 def rank_of(array: Sym) -> int:
     """The number of axes."""
     assert isinstance(array.type, Array)
@@ -105,13 +113,29 @@ def made(
     node: ast.AST,
     dtype: Scalar = UNKNOWN,
     name: str = "a",
+    like: Sym | None = None,
 ) -> Sym:
-    """A new array, which `fill` fills; without a dtype, it has that of what is stored."""
+    """A new array, which `fill` fills; without a dtype, it has that of `like`, or of what is stored."""
     with lx.at(node):
-        array = lx.builder.alloc(name, Array(dtype, len(shape), "C"), shape)
+        if like is not None:
+            dtype = dtype_of(like)
+        array = lx.builder.alloc(name, Array(dtype, len(shape), "C"), shape, None, _open(like))
         with lx.builder.filling(array):
             fill(array)
     return array
+
+
+def _open(like: Sym | None) -> Sym | None:
+    """The array, where its dtype is not known yet."""
+    return None if like is None or dtype_of(like).known else like
+
+
+def zeros_like(lx: Lowering, shape: tuple[Atom, ...], like: Sym, node: ast.AST) -> Sym:
+    """A new array of zeros of the dtype of another."""
+    dtype = dtype_of(like)
+    with lx.at(node):
+        zero = folds.neutral(dtype, 0) if dtype.known else ZERO
+        return lx.builder.alloc("a", Array(dtype, len(shape), "C"), shape, zero, _open(like))
 
 
 def run(lx: Lowering, function: Callable[..., object], args: Sequence[Value], node: ast.AST) -> Value:
@@ -171,8 +195,9 @@ def along(
     extent: Atom | None = None,
     dtype: Scalar = UNKNOWN,
     more: Sequence[Value] = (),
+    same: bool = False,
 ) -> Sym:
-    """`function(made lane, lane, ...)` for each lane along an axis; a new array."""
+    """`function(made lane, lane, ...)` for each lane along an axis; a new array (`same`: of the dtype of this)."""
     shape = list(arrays.shape_of(lx, array))
     if extent is not None:
         shape[axis] = extent
@@ -182,7 +207,7 @@ def along(
             lx, (out, array), axis, lambda *parts: run(lx, function, [*parts, *more], node), node
         )
 
-    return made(lx, tuple(shape), fill, node, dtype)
+    return made(lx, tuple(shape), fill, node, dtype, like=array if same else None)
 
 
 def reduced(

@@ -44,7 +44,7 @@ def sort(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
     given = bound(lx, "np.sort", _SORT, 1)(args, kwargs, node)
     _kind(lx, "sort", given, node)
     array, axis = _axis(lx, given, lanes.array_in(lx, given["a"], node, "np.sort"), -1, node)
-    return lanes.along(lx, array, axis, orders.put_sorted, node, dtype=lanes.dtype_of(array))
+    return lanes.along(lx, array, axis, orders.put_sorted, node, same=True)
 
 
 def sort_method(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
@@ -53,9 +53,7 @@ def sort_method(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -
     _kind(lx, "sort", given, node)
     array = lanes.array_in(lx, given["a"], node, "sort")
     axis = lanes.axis_in(lx, given.get("axis", const(-1)), lanes.rank_of(array), node)
-    lanes.over_lanes(
-        lx, (array,), axis, lambda part: lanes.run(lx, orders.put_sorted, [part, part], node), node
-    )
+    lanes.over_lanes(lx, (array,), axis, lambda part: lanes.run(lx, orders.sort_in_place, [part], node), node)
     return NONE
 
 
@@ -79,7 +77,7 @@ def _partition(name: str) -> Handler:
             extent = arrays.shape_of(lx, array)[axis]
             lanes.run(lx, orders.check_kth, [given["kth"], extent], node)
         if name == "partition":
-            return lanes.along(lx, array, axis, orders.put_sorted, node, dtype=lanes.dtype_of(array))
+            return lanes.along(lx, array, axis, orders.put_sorted, node, same=True)
         return lanes.along(lx, array, axis, orders.put_order, node, dtype=INT64)
 
     return handler

@@ -47,11 +47,18 @@ def put_order(made: Any, items: Any) -> None:
 
 
 def put_sorted(made: Any, items: Any) -> None:
-    """`made` is `items` in order; both may be the same array."""
+    """`made` is `items` in order."""
+    order = ordered(items)
+    for k in range(len(order)):
+        made[k] = items[order[k]]
+
+
+def sort_in_place(items: Any) -> None:
+    """`items.sort()`."""
     order = ordered(items)
     old = items.copy()
     for k in range(len(order)):
-        made[k] = old[order[k]]
+        items[k] = old[order[k]]
 
 
 def bisect(items: Any, value: Any, right: Any) -> Any:
