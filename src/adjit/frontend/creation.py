@@ -7,7 +7,7 @@ import ast
 import numpy as np
 from numba.core import types as nb_types
 
-from adjit.frontend import arrays, expressions, inline, iteration, library, lists
+from adjit.frontend import arrays, elements, expressions, inline, iteration, joining, library, lists
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import NONE, Static, TupleValue, Value, is_array, is_scalar, kind, same_static
@@ -217,6 +217,8 @@ def _box(lx: Lowering, value: TupleValue, dtype: Scalar | None, node: ast.AST) -
             break
         shape.append(len(rows[0]))
         level = [item for row in rows for item in row]
+    if any(elements.is_whole(item) for item in level):
+        return elements.in_memory(lx, joining.boxed(lx, value, node, dtype), node)
     if not all(is_scalar(item) for item in level):
         lx.refuse(
             node, "'np.array' of this nested tuple is not supported", "allocate with np.empty and fill it"

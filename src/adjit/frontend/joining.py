@@ -104,7 +104,9 @@ def append(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Val
     return _along(lx, parts_of(lx, items, "np.append", node), given.get("axis", NONE), node)
 
 
-def stacked(lx: Lowering, parts: Sequence[Elements], axis: int, node: ast.AST) -> Sym:
+def stacked(
+    lx: Lowering, parts: Sequence[Elements], axis: int, node: ast.AST, dtype: Scalar | None = None
+) -> Sym:
     """Parts of one shape along a new axis."""
     message = "all input arrays must have the same shape"
     for part in parts[1:]:
@@ -113,7 +115,7 @@ def stacked(lx: Lowering, parts: Sequence[Elements], axis: int, node: ast.AST) -
         for a, b in zip(part.shape, parts[0].shape, strict=True):
             elements.check_equal(lx, a, b, message, node)
     wide = [_widened(p, axis) for p in parts]
-    return joined(lx, wide, axis, node)
+    return joined(lx, wide, axis, node, dtype)
 
 
 def _widened(part: Elements, axis: int) -> Elements:
@@ -144,6 +146,13 @@ def at_least(value: Elements, rank: int) -> Elements:
     return Elements(by_rank[n], lambda places: value.at(at(places)), value.dtype)
 
 
+def boxed(lx: Lowering, value: Value, node: ast.AST, dtype: Scalar | None = None) -> Elements:
+    """`np.array` of a nested tuple with arrays in it: stacked, the outermost tuple along the first axis."""
+    if not isinstance(value, TupleValue):
+        return elements.elements_of(lx, value, node)
+    return elements.whole(lx, stacked(lx, [boxed(lx, v, node, dtype) for v in value.items], 0, node, dtype))
+
+
 def _kin(name: str) -> Handler:
     """`np.hstack`, `np.vstack`, `np.dstack` and `np.column_stack`."""
 
@@ -171,8 +180,9 @@ def _at_least(rank: int) -> Handler:
     def handler(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
         if kwargs or not args:
             lx.refuse(node, f"'np.atleast_{rank}d' with these arguments is not supported")
-        found = tuple(_one_at_least(lx, a, rank, node) for a in args)
-        return found[0] if len(found) == 1 else TupleValue(found)
+        if len(args) == 1:
+            return _one_at_least(lx, args[0], rank, node)
+        return TupleValue(tuple(elements.solid(lx, _one_at_least(lx, a, rank, node), node) for a in args))
 
     return handler
 
@@ -181,9 +191,9 @@ def _one_at_least(lx: Lowering, value: Value, rank: int, node: ast.AST) -> Value
     value = _nested(lx, value, node)
     if elements.ndim_of(value) >= rank:
         return value
-    if not is_scalar(value):
-        lx.refuse(node, f"'np.atleast_{rank}d' of {kind(value)}", "index it with None where an axis is missing")
-    return elements.materialise(lx, at_least(elements.elements_of(lx, value, node), rank), node)
+    source = at_least(elements.elements_of(lx, value, node), rank)
+    view = "" if is_scalar(value) else f"np.atleast_{rank}d"
+    return Elements(source.shape, source.at, source.dtype, view=view)
 
 
 # copies of one
@@ -265,7 +275,7 @@ def broadcast_arrays(lx: Lowering, args: list[Value], kwargs: Given, node: ast.A
         lx.refuse(node, "'np.broadcast_arrays' with these arguments is not supported")
     sources = [elements.elements_of(lx, a, node) for a in args]
     shape = elements.broadcast(lx, [s.shape for s in sources], node)
-    return TupleValue(tuple(elements.materialise(lx, _broadcast(lx, s, shape, node), node) for s in sources))
+    return TupleValue(tuple(elements.solid(lx, _broadcast(lx, s, shape, node), node) for s in sources))
 
 
 def meshgrid(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:

@@ -16,6 +16,7 @@ import numpy as np
 from adjit.frontend import (
     arrays,
     calls,
+    counting,
     creation,
     expressions,
     folds,
@@ -27,6 +28,7 @@ from adjit.frontend import (
     lists,
     rearranging,
     reductions,
+    scans,
     sorting,
     statements,
 )
@@ -408,7 +410,7 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-FUNCTIONS = (joining, rearranging, sorting)
+FUNCTIONS = (counting, joining, rearranging, scans, sorting)
 """Modules of array functions: each has HANDLERS, and may have METHODS of arrays, and tuples LAZY and LISTS
 (see `takes_elements` and `takes_lists`)."""
 
