@@ -375,10 +375,13 @@ class Lowering:
             self.params.add(self.captured[id(array)][1])
         return self.captured[id(array)][1]
 
-    def extent(self, array: Sym, axis: int) -> Sym:
+    def extent(self, array: Sym, axis: int) -> Atom:
         """`array.shape[axis]`; of an argument, once at the head of the function."""
         base, before = self.prefix(array)
         axis += len(before)
+        made = self.builder.shapes.get(base)
+        if made is not None and isinstance(made[axis], Const):
+            return made[axis]
         if base not in self.params:
             return self._dim(base, axis)
         if (base, axis) not in self.extents:

@@ -202,7 +202,7 @@ def _each(lx: Lowering, source: Elements, axes: frozenset[int], start: Const, op
     return out
 
 
-def neutral(dtype: Scalar, value: int) -> Const:
+def neutral(dtype: Scalar, value: float) -> Const:
     """Where a sum or product starts: a number of the elements' type, which may be open."""
     if dtype.is_bool or dtype.is_int:
         return const(value)

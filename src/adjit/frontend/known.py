@@ -26,10 +26,12 @@ from adjit.frontend import (
     joining,
     library,
     lists,
+    products,
     rearranging,
     reductions,
     scans,
     sorting,
+    statistics,
     statements,
 )
 from adjit.frontend.arguments import Handler, bound
@@ -410,7 +412,7 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-FUNCTIONS = (counting, joining, rearranging, scans, sorting)
+FUNCTIONS = (counting, joining, products, rearranging, scans, sorting, statistics)
 """Modules of array functions: each has HANDLERS, and may have METHODS of arrays, and tuples LAZY and LISTS
 (see `takes_elements` and `takes_lists`)."""
 

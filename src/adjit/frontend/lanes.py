@@ -22,7 +22,7 @@ from adjit.frontend.values import (
     same_static,
 )
 from adjit.ir.core import ONE, ZERO, Atom, Const, Sym, const
-from adjit.ir.types import UNKNOWN, Array, Scalar
+from adjit.ir.types import FLOAT64, UNKNOWN, Array, Scalar
 
 ALL = SliceValue(None, None, None)
 BACKWARDS = SliceValue(None, None, const(-1))
@@ -103,6 +103,13 @@ def dtype_of(array: Sym) -> Scalar:
     return array.type.dtype
 
 
+def literal(dtype: Scalar, value: float) -> Const:
+    """A number of an array's element type; of one that is not known yet, one that does not decide it."""
+    if dtype.known:
+        return folds.neutral(dtype, value)
+    return const(int(value)) if value in (0, 1) else Const(value, FLOAT64)
+
+
 # arrays that are made
 
 
@@ -134,8 +141,7 @@ def zeros_like(lx: Lowering, shape: tuple[Atom, ...], like: Sym, node: ast.AST) 
     """A new array of zeros of the dtype of another."""
     dtype = dtype_of(like)
     with lx.at(node):
-        zero = folds.neutral(dtype, 0) if dtype.known else ZERO
-        return lx.builder.alloc("a", Array(dtype, len(shape), "C"), shape, zero, _open(like))
+        return lx.builder.alloc("a", Array(dtype, len(shape), "C"), shape, literal(dtype, 0), _open(like))
 
 
 def run(lx: Lowering, function: Callable[..., object], args: Sequence[Value], node: ast.AST) -> Value:

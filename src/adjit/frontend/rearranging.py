@@ -176,7 +176,7 @@ def _triangle(name: str) -> Handler:
             lx.refuse(node, f"'np.{name}' of an array that is not a matrix", "make it a matrix first")
         offset = expressions.number(lx, given.get("k", ZERO), node)
         op = "ge" if name == "triu" else "le"
-        zero = folds.neutral(source.dtype, 0)
+        zero = lanes.literal(source.dtype, 0)
 
         def at(places: tuple[Place, ...]) -> Atom:
             row, column = (elements.position(lx, p) for p in places[-2:])

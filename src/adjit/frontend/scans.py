@@ -52,11 +52,11 @@ def _without_nan(lx: Lowering, array: Sym, neutral: int, node: ast.AST) -> Sym:
     return elements.materialise(lx, masked(lx, elements.whole(lx, array), neutral), node)
 
 
-def masked(lx: Lowering, source: Elements, neutral: int) -> Elements:
-    """The elements, 0 or 1 in place of NaN."""
+def masked(lx: Lowering, source: Elements, neutral: float) -> Elements:
+    """The elements, another number in place of NaN."""
     if source.dtype.is_int or source.dtype.is_bool:
         return source
-    instead = folds.neutral(source.dtype, neutral)
+    instead = lanes.literal(source.dtype, neutral)
 
     def at(places: tuple[Place, ...]) -> Atom:
         v = source.at(places)
