@@ -138,7 +138,7 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
                 node, f"keywords of '{name_of(obj)}' are not supported", "pass its arguments by position"
             )
         if any(elements.is_whole(a) for a in args):
-            return _of_elements(lx, obj, args, node)
+            return of_elements(lx, obj, args, node)
         return apply_rule(lx, obj, tuple(expressions.number(lx, a, node) for a in args), node)
     inner = getattr(obj, "py_func", None)
     if isinstance(inner, FunctionType):
@@ -197,7 +197,7 @@ def home_of(obj: object) -> str:
     return (getattr(obj, "__module__", None) or "").partition(".")[0]
 
 
-def _of_elements(lx: Lowering, obj: Callable[..., object], args: list[Value], node: ast.AST) -> Value:
+def of_elements(lx: Lowering, obj: Callable[..., object], args: list[Value], node: ast.AST) -> Value:
     """A function with a derivative rule, of each element of whole arrays."""
     rule = rules.find(obj, len(args))
     if rule is None:

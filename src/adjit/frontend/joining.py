@@ -26,17 +26,12 @@ def parts_of(lx: Lowering, value: Value, name: str, node: ast.AST) -> list[Eleme
     if isinstance(value, TupleValue):
         if not value.items:
             lx.refuse(node, f"'{name}' of no arrays", "pass at least one")
-        items = [_nested(lx, v, node) for v in value.items]
+        items = [lanes.tuple_as_array(lx, v, node) for v in value.items]
         return [elements.elements_of(lx, v, node) for v in items]
     if isinstance(value, Sym) and value in lx.lengths:
         items = expressions.items_of(lx, value, node)
         return [elements.elements_of(lx, v, node) for v in items]
     lx.refuse(node, f"'{name}' of {kind(value)}", "pass a tuple of arrays")
-
-
-def _nested(lx: Lowering, value: Value, node: ast.AST) -> Value:
-    tuple_ = isinstance(value, TupleValue) or (isinstance(value, Sym) and value in lx.lists)
-    return lanes.array_in(lx, value, node) if tuple_ else value
 
 
 def joined(lx: Lowering, parts: Sequence[Elements], axis: int, node: ast.AST, dtype: Scalar | None = None) -> Sym:
@@ -188,7 +183,7 @@ def _at_least(rank: int) -> Handler:
 
 
 def _one_at_least(lx: Lowering, value: Value, rank: int, node: ast.AST) -> Value:
-    value = _nested(lx, value, node)
+    value = lanes.tuple_as_array(lx, value, node)
     if elements.ndim_of(value) >= rank:
         return value
     source = at_least(elements.elements_of(lx, value, node), rank)
@@ -255,7 +250,7 @@ def broadcast_to(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) 
     given = bound(lx, "np.broadcast_to", ("array", "shape"), 2)(args, kwargs, node)
     items = given["shape"].items if isinstance(given["shape"], TupleValue) else (given["shape"],)
     shape = tuple(expressions.number(lx, i, node) for i in items)
-    return _broadcast(lx, elements.elements_of(lx, _nested(lx, given["array"], node), node), shape, node)
+    return _broadcast(lx, elements.elements_of(lx, lanes.tuple_as_array(lx, given["array"], node), node), shape, node)
 
 
 def _broadcast(lx: Lowering, source: Elements, shape: tuple[Atom, ...], node: ast.AST) -> Elements:
@@ -285,7 +280,7 @@ def meshgrid(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
         order = lanes.word(lx, kwargs.pop("indexing"), "'indexing'", ("xy", "ij"), node)
     if kwargs or not args:
         lx.refuse(node, "'np.meshgrid' with these arguments is not supported")
-    sources = [_raveled(lx, elements.elements_of(lx, _nested(lx, a, node), node), node) for a in args]
+    sources = [_raveled(lx, elements.elements_of(lx, lanes.tuple_as_array(lx, a, node), node), node) for a in args]
     axes = list(range(len(sources)))
     if order == "xy" and len(axes) > 1:
         axes[:2] = [1, 0]

@@ -15,7 +15,9 @@ import numpy as np
 
 from adjit.frontend import (
     arrays,
+    bounds,
     calls,
+    conversions,
     counting,
     creation,
     expressions,
@@ -26,12 +28,14 @@ from adjit.frontend import (
     joining,
     library,
     lists,
+    padding,
     products,
     rearranging,
     reductions,
     scans,
     sorting,
     statistics,
+    updates,
     statements,
 )
 from adjit.frontend.arguments import Handler, bound
@@ -65,6 +69,9 @@ def find(obj: object) -> Handler | None:
     for known, handler in _TABLE.get(id(obj), ()):
         if known is obj:
             return handler
+    method = updates.ufunc_method(obj)
+    if method is not None:
+        return method
     module = getattr(obj, "__module__", None) or ""
     if isinstance(module, str) and module.startswith(_PLAIN) and isinstance(obj, FunctionType):
         return functools.partial(_inlined, obj)
@@ -412,7 +419,7 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-FUNCTIONS = (counting, joining, products, rearranging, scans, sorting, statistics)
+FUNCTIONS = (bounds, conversions, counting, joining, padding, products, rearranging, scans, sorting, statistics, updates)
 """Modules of array functions: each has HANDLERS, and may have METHODS of arrays, and tuples LAZY and LISTS
 (see `takes_elements` and `takes_lists`)."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import FunctionType
 
-from adjit.frontend import arrays, elements, expressions, folds, indexing, inline
+from adjit.frontend import arrays, creation, elements, expressions, folds, indexing, inline
 from adjit.frontend.arguments import Handler
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
@@ -71,11 +71,18 @@ def refuse_given(lx: Lowering, name: str, given: dict[str, Value], keys: Sequenc
             lx.refuse(node, f"the argument '{key}' of 'np.{name}' is not supported", "leave it out")
 
 
+def tuple_as_array(lx: Lowering, value: Value, node: ast.AST) -> Value:
+    """The value; a tuple (of numbers, of tuples) or a list as an array."""
+    if isinstance(value, TupleValue):
+        return creation.array_of(lx, value, None, node)
+    if isinstance(value, Sym) and value in lx.lists:
+        return elements.whole(lx, value)
+    return value
+
+
 def array_in(lx: Lowering, value: Value, node: ast.AST, name: str = "this function") -> Sym:
     """An array of at least one axis in memory: an array, an expression, a tuple of numbers."""
     if isinstance(value, TupleValue):
-        from adjit.frontend import creation
-
         value = creation.array_of(lx, value, None, node)
     found = elements.solid(lx, value, node)
     if isinstance(found, Sym) and isinstance(found.type, Array) and found.type.ndim > 0:
@@ -85,9 +92,9 @@ def array_in(lx: Lowering, value: Value, node: ast.AST, name: str = "this functi
 
 def readable(lx: Lowering, value: Value, node: ast.AST) -> Elements:
     """An array whose elements may be read several times: one that must be computed is put into memory."""
-    if isinstance(value, TupleValue):
-        value = array_in(lx, value, node)
-    source = elements.elements_of(lx, value, node)
+    source = elements.elements_of(lx, tuple_as_array(lx, value, node), node)
+    if not source.shape:
+        return source
     return source if source.part is not None else elements.whole(lx, array_in(lx, source, node))
 
 
@@ -244,14 +251,16 @@ def flat(lx: Lowering, array: Sym, node: ast.AST) -> Sym:
     return array if rank_of(array) == 1 else arrays.flattened(lx, array, node)
 
 
-def boxed(lx: Lowering, array: Sym, shape: tuple[Atom, ...]) -> Elements:
-    """A 1-D array's elements in another shape."""
+def boxed(lx: Lowering, array: Sym, shape: tuple[Atom, ...], around: Atom | None = None) -> Elements:
+    """A 1-D array's elements in another shape; after `around` of them, from the first on again."""
 
     def at(places: tuple[Place, ...]) -> Atom:
         index: Atom = ZERO
         for place, extent in zip(places, shape, strict=True):
             index = expressions.integer(lx, "mul", index, extent)
             index = expressions.integer(lx, "add", index, elements.position(lx, place))
+        if around is not None:
+            index = expressions.integer(lx, "mod", index, around)
         return lx.builder.load(array, (index,))
 
     return Elements(shape, at, dtype_of(array))

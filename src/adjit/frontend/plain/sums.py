@@ -73,6 +73,17 @@ def trapezoid(y: Any, d: Any) -> Any:
     return np.sum(d * ((y[..., 1:] + y[..., :-1]) / 2.0), -1)
 
 
-def ediff1d(items: Any) -> Any:
-    """`np.ediff1d` of a 1-D array."""
-    return items[1:] - items[:-1]
+def running_maximum(made: Any, items: Any) -> None:
+    """`np.maximum.accumulate` of a 1-D array."""
+    if len(items) > 0:
+        made[0] = items[0]
+    for k in range(1, len(items)):
+        made[k] = np.maximum(made[k - 1], items[k])
+
+
+def running_minimum(made: Any, items: Any) -> None:
+    """`np.minimum.accumulate` of a 1-D array."""
+    if len(items) > 0:
+        made[0] = items[0]
+    for k in range(1, len(items)):
+        made[k] = np.minimum(made[k - 1], items[k])
