@@ -15,6 +15,7 @@ from numba.core import types as nb_types
 from adjit import rules
 from adjit.errors import MissingRuleError
 from adjit.frontend import (
+    array_functions,
     arrays,
     creation,
     custom,
@@ -63,7 +64,7 @@ def call_node(lx: Lowering, node: ast.Call) -> Value:
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             args += expressions.items_of(lx, expressions.evaluate(lx, arg.value), arg)
-        elif isinstance(arg, ast.List) and known.takes_lists(function):
+        elif isinstance(arg, ast.List) and array_functions.takes_lists(function):
             args.append(creation.nested(lx, arg))
         elif of_elements:
             mark = lx.builder.mark()
@@ -104,8 +105,13 @@ def _method(
     owner = method.owner
     if isinstance(owner, Elements) or (is_array(owner) and method.name in expressions.FOLDS):
         return folds.method(lx, owner, method.name, args, kwargs, node)
-    if isinstance(owner, Sym) and is_array(owner) and owner not in lx.lists and method.name in known.METHODS:
-        return known.METHODS[method.name](lx, [owner, *args], kwargs, node)
+    if (
+        isinstance(owner, Sym)
+        and is_array(owner)
+        and owner not in lx.lists
+        and method.name in array_functions.METHODS
+    ):
+        return array_functions.METHODS[method.name](lx, [owner, *args], kwargs, node)
     if isinstance(owner, Sym) and is_array(owner):
         return arrays.call_method(lx, owner, method.name, args, kwargs, node)
     if isinstance(owner, Sym | Const) and method.name == "conjugate":

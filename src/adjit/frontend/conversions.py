@@ -86,16 +86,20 @@ def _refused(name: str, remedy: str) -> Handler:
 
 HANDLERS: dict[object, Handler] = {np.ascontiguousarray: contiguous, np.ndim: ndim}
 
+REFUSED = {
+    "tolist": "index the array: it holds what the list would",
+    "resize": "make a new array: np.resize(a, shape)",
+    "partition": "take np.partition(a, kth), or a.sort()",
+}
+"""Methods that are refused, with what to write instead."""
+
 METHODS: dict[str, Handler] = {
+    **{name: _refused(name, remedy) for name, remedy in REFUSED.items()},
     "dot": folds.dot,
     "trace": folds.trace,
     "conj": conj,
     "conjugate": conj,
     "item": item,
-    "tolist": _refused("tolist", "index the array: it holds what the list would"),
-    "resize": _refused("resize", "make a new array: np.resize(a, shape)"),
-    "partition": _refused("partition", "take np.partition(a, kth), or a.sort()"),
     "argpartition": _as(np.argpartition),
-    "ptp": _as(np.ptp),
 }
 LAZY = (np.ascontiguousarray,)

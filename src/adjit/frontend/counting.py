@@ -90,7 +90,7 @@ def _row(lx: Lowering, value: Value, name: str, node: ast.AST) -> Sym:
 def histogram(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
     """`np.histogram(a, bins=10, range=None, weights=None)`: what is in each bin, and the edges.
 
-    An element stays in its bin under a small change: counts have no derivative, sums of weights have one in the weights.
+    Counts have no derivative; sums of weights have one in the weights, as elements stay in their bins.
     """
     given = bound(lx, "np.histogram", ("a", "bins", "range", "density", "weights"), 1)(args, kwargs, node)
     lanes.refuse_given(lx, "histogram", given, ("density",), node)
@@ -183,7 +183,11 @@ def isin(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
     more = [test, expressions.truth(lx, given.get("invert", FALSE), node)]
     row = lanes.flat(lx, items, node)
     made = lanes.made(
-        lx, arrays.shape_of(lx, row), lambda out: lanes.run(lx, counts.is_in, [out, row, *more], node), node, BOOL
+        lx,
+        arrays.shape_of(lx, row),
+        lambda out: lanes.run(lx, counts.is_in, [out, row, *more], node),
+        node,
+        BOOL,
     )
     if lanes.rank_of(items) == 1:
         return made

@@ -1,6 +1,6 @@
-"""Arrays out of several, or of one several times: concatenate, stack and their kin, append, repeat, tile, pad, meshgrid.
+"""Arrays out of several, or of one several times: concatenate, stack and their kin, repeat, tile, meshgrid.
 
-    np.concatenate((a, b))   ->   out = empty(n + m); out[:n] = a; out[n:] = b
+np.concatenate((a, b))   ->   out = empty(n + m); out[:n] = a; out[n:] = b
 """
 
 from __future__ import annotations
@@ -14,9 +14,17 @@ from adjit.frontend import arrays, elements, expressions, lanes
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import copies
-from adjit.frontend.values import NONE, Elements, Place, Static, TupleValue, Value, is_scalar, kind, same_static
-from adjit.ir.core import ONE, ZERO, Atom, Const, Sym, const
-from adjit.ir.types import Scalar
+from adjit.frontend.values import (
+    NONE,
+    Elements,
+    Place,
+    TupleValue,
+    Value,
+    is_scalar,
+    kind,
+)
+from adjit.ir.core import ONE, ZERO, Atom, Sym
+from adjit.ir.types import UNKNOWN, Scalar
 
 Given = dict[str, Value]
 
@@ -34,7 +42,9 @@ def parts_of(lx: Lowering, value: Value, name: str, node: ast.AST) -> list[Eleme
     lx.refuse(node, f"'{name}' of {kind(value)}", "pass a tuple of arrays")
 
 
-def joined(lx: Lowering, parts: Sequence[Elements], axis: int, node: ast.AST, dtype: Scalar | None = None) -> Sym:
+def joined(
+    lx: Lowering, parts: Sequence[Elements], axis: int, node: ast.AST, dtype: Scalar | None = None
+) -> Sym:
     """The parts one behind the other along an axis."""
     rank = len(parts[0].shape)
     if any(len(p.shape) != rank for p in parts):
@@ -49,7 +59,7 @@ def joined(lx: Lowering, parts: Sequence[Elements], axis: int, node: ast.AST, dt
     if isinstance(shape[axis], Sym):
         lx.integers.counts.add(shape[axis])  # type: ignore[arg-type]
     known = {p.dtype for p in parts}
-    only = dtype or (parts[0].dtype if len(known) == 1 else None)
+    only = dtype or (parts[0].dtype if len(known) == 1 else UNKNOWN)
 
     def fill(made: Sym) -> None:
         offset: Atom = ZERO
@@ -57,7 +67,7 @@ def joined(lx: Lowering, parts: Sequence[Elements], axis: int, node: ast.AST, dt
             _put(lx, made, part, axis, offset)
             offset = expressions.integer(lx, "add", offset, part.shape[axis])
 
-    return lanes.made(lx, tuple(shape), fill, node, *([only] if only else []))
+    return lanes.made(lx, tuple(shape), fill, node, only)
 
 
 def _put(lx: Lowering, made: Sym, part: Elements, axis: int, offset: Atom) -> None:
@@ -250,7 +260,9 @@ def broadcast_to(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) 
     given = bound(lx, "np.broadcast_to", ("array", "shape"), 2)(args, kwargs, node)
     items = given["shape"].items if isinstance(given["shape"], TupleValue) else (given["shape"],)
     shape = tuple(expressions.number(lx, i, node) for i in items)
-    return _broadcast(lx, elements.elements_of(lx, lanes.tuple_as_array(lx, given["array"], node), node), shape, node)
+    return _broadcast(
+        lx, elements.elements_of(lx, lanes.tuple_as_array(lx, given["array"], node), node), shape, node
+    )
 
 
 def _broadcast(lx: Lowering, source: Elements, shape: tuple[Atom, ...], node: ast.AST) -> Elements:
@@ -261,7 +273,9 @@ def _broadcast(lx: Lowering, source: Elements, shape: tuple[Atom, ...], node: as
     for have, want in zip(own, shape[len(shape) - len(own) :], strict=True):
         if have != ONE:
             elements.check_equal(lx, want, have, message, node)
-    return Elements(shape, lambda places: source.at(elements.aligned(places, own)), source.dtype, view="np.broadcast_to")
+    return Elements(
+        shape, lambda places: source.at(elements.aligned(places, own)), source.dtype, view="np.broadcast_to"
+    )
 
 
 def broadcast_arrays(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
@@ -280,7 +294,9 @@ def meshgrid(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
         order = lanes.word(lx, kwargs.pop("indexing"), "'indexing'", ("xy", "ij"), node)
     if kwargs or not args:
         lx.refuse(node, "'np.meshgrid' with these arguments is not supported")
-    sources = [_raveled(lx, elements.elements_of(lx, lanes.tuple_as_array(lx, a, node), node), node) for a in args]
+    sources = [
+        _raveled(lx, elements.elements_of(lx, lanes.tuple_as_array(lx, a, node), node), node) for a in args
+    ]
     axes = list(range(len(sources)))
     if order == "xy" and len(axes) > 1:
         axes[:2] = [1, 0]

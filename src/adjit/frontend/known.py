@@ -7,35 +7,24 @@ import builtins
 import functools
 import math
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
 
 from adjit.frontend import (
+    array_functions,
     arrays,
-    bounds,
     calls,
-    conversions,
-    counting,
     creation,
     expressions,
     folds,
     indexing,
     inline,
     iteration,
-    joining,
     library,
     lists,
-    padding,
-    products,
-    rearranging,
     reductions,
-    scans,
-    sorting,
-    statistics,
-    updates,
     statements,
 )
 from adjit.frontend.arguments import Handler, bound
@@ -61,20 +50,15 @@ from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Const, Sym, Undef, const
 from adjit.ir.types import Array, Scalar
 
 
-_PLAIN = "adjit.frontend.plain."
-
-
 def find(obj: object) -> Handler | None:
     """The handler of a Python callable."""
     for known, handler in _TABLE.get(id(obj), ()):
         if known is obj:
             return handler
-    method = updates.ufunc_method(obj)
-    if method is not None:
-        return method
+    found = array_functions.find(obj)
+    if found is not None:
+        return found
     module = getattr(obj, "__module__", None) or ""
-    if isinstance(module, str) and module.startswith(_PLAIN) and isinstance(obj, FunctionType):
-        return functools.partial(_inlined, obj)
     if isinstance(module, str) and module.partition(".")[0] == "adjit":
         return _MARKERS.get(getattr(obj, "__name__", ""))
     return None
@@ -86,11 +70,6 @@ def takes_elements(function: Value) -> bool:
     return isinstance(obj, np.ufunc) or id(obj) in _OF_ELEMENTS
 
 
-def takes_lists(function: Value) -> bool:
-    """Whether a list in a call of the function is a tuple of what is in it, which may be arrays."""
-    return isinstance(function, Static) and id(function.value) in _LISTS
-
-
 def syntax(function: Value) -> Callable[[Lowering, ast.Call], Value] | None:
     """Calls that need their arguments unevaluated: sum over a generator, np.array of a nested list."""
     obj = function.value if isinstance(function, Static) else None
@@ -99,14 +78,6 @@ def syntax(function: Value) -> Callable[[Lowering, ast.Call], Value] | None:
     if obj is builtins.sum or obj is builtins.any or obj is builtins.all:
         return reductions.reduce_call
     return None
-
-
-def _inlined(
-    function: FunctionType, lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST
-) -> Value:
-    """A function of `plain` that another one calls."""
-    assert not kwargs
-    return inline.call_library(lx, function, args, node)
 
 
 # handlers
@@ -419,20 +390,15 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-FUNCTIONS = (bounds, conversions, counting, joining, padding, products, rearranging, scans, sorting, statistics, updates)
-"""Modules of array functions: each has HANDLERS, and may have METHODS of arrays, and tuples LAZY and LISTS
-(see `takes_elements` and `takes_lists`)."""
-
-METHODS: dict[str, Handler] = {}
-
 _HANDLERS.update(folds.HANDLERS)
-for _module in FUNCTIONS:
-    _HANDLERS.update(_module.HANDLERS)
-    METHODS.update(getattr(_module, "METHODS", {}))
+_HANDLERS.update(array_functions.HANDLERS)
 
-_LISTS = frozenset(id(f) for module in FUNCTIONS for f in getattr(module, "LISTS", ()))
-_LAZY = tuple(f for module in FUNCTIONS for f in getattr(module, "LAZY", ()))
-_OF_ELEMENTS = frozenset(map(id, (*folds.HANDLERS, *_LAZY, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs)))
+_LISTS = frozenset(map(id, array_functions.LISTS))
+_OF_ELEMENTS = frozenset(
+    map(
+        id, (*folds.HANDLERS, *array_functions.LAZY, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs)
+    )
+)
 
 _TABLE: dict[int, list[tuple[object, Handler]]] = {}
 for _obj, _handler in _HANDLERS.items():

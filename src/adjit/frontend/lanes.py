@@ -64,7 +64,9 @@ def axis_in(lx: Lowering, value: Value, rank: int, node: ast.AST) -> int:
     return axis % rank
 
 
-def refuse_given(lx: Lowering, name: str, given: dict[str, Value], keys: Sequence[str], node: ast.AST) -> None:
+def refuse_given(
+    lx: Lowering, name: str, given: dict[str, Value], keys: Sequence[str], node: ast.AST
+) -> None:
     """Refuse arguments that are not supported, unless they are None."""
     for key in keys:
         if not none(given.get(key, NONE)):
@@ -216,9 +218,7 @@ def along(
         shape[axis] = extent
 
     def fill(out: Sym) -> None:
-        over_lanes(
-            lx, (out, array), axis, lambda *parts: run(lx, function, [*parts, *more], node), node
-        )
+        over_lanes(lx, (out, array), axis, lambda *parts: run(lx, function, [*parts, *more], node), node)
 
     return made(lx, tuple(shape), fill, node, dtype, like=array if same else None)
 

@@ -32,9 +32,9 @@ def interp(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Val
     lanes.run(lx, products.check_points, [xp, fp], node)
     (n,) = arrays.shape_of(lx, fp)
     ends: list[Value] = []
-    for key, at in (("left", ZERO), ("right", expressions.integer(lx, "sub", n, ONE))):
+    for key, end in (("left", ZERO), ("right", expressions.integer(lx, "sub", n, ONE))):
         value = given.get(key, NONE)
-        ends.append(lx.builder.load(fp, (at,)) if lanes.none(value) else value)
+        ends.append(lx.builder.load(fp, (end,)) if lanes.none(value) else value)
     if is_scalar(given["x"]):
         return lanes.number(lx, products.interp, [given["x"], xp, fp, *ends], node)
     x = lanes.readable(lx, given["x"], node)
@@ -121,10 +121,10 @@ def kron(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
     given = bound(lx, "np.kron", ("a", "b"), 2)(args, kwargs, node)
     a, b = (lanes.readable(lx, given[k], node) for k in ("a", "b"))
     rank = max(len(a.shape), len(b.shape))
-    first, second = (
-        elements.reshaped(s, (*[ONE] * (rank - len(s.shape)), *s.shape)) for s in (a, b)
+    first, second = (elements.reshaped(s, (*[ONE] * (rank - len(s.shape)), *s.shape)) for s in (a, b))
+    shape = tuple(
+        expressions.integer(lx, "mul", n, m) for n, m in zip(first.shape, second.shape, strict=True)
     )
-    shape = tuple(expressions.integer(lx, "mul", n, m) for n, m in zip(first.shape, second.shape, strict=True))
 
     def fill(made: Sym) -> None:
         def element(places: tuple[Place, ...]) -> None:

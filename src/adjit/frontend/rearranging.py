@@ -1,4 +1,4 @@
-"""The elements of one array elsewhere: flips, rolls, diagonals, triangles, splits, picks.
+"""The elements of one array elsewhere: flips, rolls, diagonals, triangles, picks.
 
 What NumPy gives as a view is one (`np.flip(x)` is `x[::-1]`), or, where that cannot be, is only used at once.
 """
@@ -9,19 +9,19 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import arrays, creation, elements, expressions, fancy, folds, indexing, lanes
+from adjit.frontend import arrays, creation, elements, expressions, fancy, indexing, lanes
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.lanes import ALL, BACKWARDS
 from adjit.frontend.plain import copies, diagonals, picks
-from adjit.frontend.values import NONE, Elements, Place, SliceValue, TupleValue, Value, is_scalar
+from adjit.frontend.values import NONE, Elements, Place, TupleValue, Value, is_scalar
 from adjit.ir.core import ONE, ZERO, Atom, Const, Sym, const
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array
 
 Given = dict[str, Value]
 
 
-def _viewed(lx: Lowering, array: Sym, items: list[Value], node: ast.AST) -> Sym:
+def viewed(lx: Lowering, array: Sym, items: list[Value], node: ast.AST) -> Sym:
     """`array[items]`, a view."""
     found = indexing.load(lx, array, TupleValue(tuple(items)), node)
     assert isinstance(found, Sym)
@@ -30,7 +30,7 @@ def _viewed(lx: Lowering, array: Sym, items: list[Value], node: ast.AST) -> Sym:
 
 def _flipped(lx: Lowering, array: Sym, axes: set[int], node: ast.AST) -> Sym:
     items: list[Value] = [BACKWARDS if d in axes else ALL for d in range(lanes.rank_of(array))]
-    return _viewed(lx, array, items, node)
+    return viewed(lx, array, items, node)
 
 
 def flip(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
@@ -326,46 +326,6 @@ def _pair(name: str, function: object, *names: str) -> Handler:
     return handler
 
 
-# splits
-
-
-def _split(name: str, axis: int | None, even: bool) -> Handler:
-    """`np.split(ary, sections or indices, axis)` and its kin: a tuple of views."""
-
-    def handler(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
-        names = ("ary", "indices_or_sections", *(("axis",) if axis is None else ()))
-        given = bound(lx, f"np.{name}", names, 2)(args, kwargs, node)
-        array = lanes.array_in(lx, given["ary"], node, f"np.{name}")
-        rank = lanes.rank_of(array)
-        along = lanes.axis_in(lx, given.get("axis", ZERO), rank, node) if axis is None else axis
-        along = 0 if name == "hsplit" and rank == 1 else along
-        if along >= rank:
-            lx.refuse(node, f"'np.{name}' of a {rank}-D array")
-        n = arrays.shape_of(lx, array)[along]
-        bounds = _bounds(lx, given["indices_or_sections"], n, even, node)
-        found = []
-        for low, high in zip(bounds[:-1], bounds[1:], strict=True):
-            found.append(_viewed(lx, array, [*[ALL] * along, SliceValue(low, high, None)], node))
-        return TupleValue(tuple(found))
-
-    return handler
-
-
-def _bounds(lx: Lowering, value: Value, n: Atom, even: bool, node: ast.AST) -> list[Atom | None]:
-    """Where the parts begin and end."""
-    if isinstance(value, Sym) and value in lx.lengths:
-        value = TupleValue(tuple(expressions.items_of(lx, value, node)))
-    if isinstance(value, TupleValue):
-        return [None, *(expressions.number(lx, v, node) for v in value.items), None]
-    sections = lanes.constant(lx, value, "the number of sections", node)
-    if sections <= 0:
-        lx.refuse(node, "an array is split into no sections")
-    if even:
-        lanes.run(lx, picks.check_even, [n, const(sections)], node)
-    inner = [lanes.count(lx, picks.section, [n, const(sections), const(k)], node) for k in range(1, sections)]
-    return [None, *inner, None]
-
-
 HANDLERS: dict[object, Handler] = {
     np.flip: flip,
     np.flipud: _flip_of("flipud", 0),
@@ -390,11 +350,6 @@ HANDLERS: dict[object, Handler] = {
     np.trim_zeros: _pair("trim_zeros", picks.trim_zeros, "filt"),
     np.delete: _pair("delete", picks.delete, "arr", "obj"),
     np.insert: _pair("insert", picks.insert, "arr", "obj", "values"),
-    np.split: _split("split", None, True),
-    np.array_split: _split("array_split", None, False),
-    np.vsplit: _split("vsplit", 0, True),
-    np.hsplit: _split("hsplit", 1, True),
-    np.dsplit: _split("dsplit", 2, True),
 }
 
 METHODS: dict[str, Handler] = {"take": take, "diagonal": diagonal}

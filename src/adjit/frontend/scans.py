@@ -1,7 +1,7 @@
 """Along an axis: running sums and products, differences, slopes, the trapezoidal rule.
 
-    np.cumsum(x)   ->   out[0] = x[0]; for k in range(1, n): out[k] = out[k - 1] + x[k]
-    np.diff(x)     ->   an expression, x[1:] - x[:-1]
+np.cumsum(x)   ->   out[0] = x[0]; for k in range(1, n): out[k] = out[k - 1] + x[k]
+np.diff(x)     ->   an expression, x[1:] - x[:-1]
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import arrays, creation, elements, expressions, folds, joining, lanes
+from adjit.frontend import creation, elements, expressions, joining, lanes
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import sums

@@ -129,7 +129,7 @@ def _quantile(name: str, factor: float, skip: bool) -> Handler:
             return _one_of_each(lx, name, given, one, [given["q"], scale], node)
         lanes.refuse_given(lx, name, given, ("out", "keepdims"), node)
         array = lanes.array_in(lx, given["a"], node, f"np.{name}")
-        source, axis = _axis(lx, given, array, None, node)
+        source, _ = _axis(lx, given, array, None, node)
         if lanes.rank_of(source) > 1:
             lx.refuse(node, f"'np.{name}' of several q along an axis", "call it for each q")
         q = lanes.array_in(lx, given["q"], node, f"np.{name}")

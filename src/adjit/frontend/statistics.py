@@ -105,7 +105,9 @@ def _spread(lx: Lowering, name: str, source: Elements, axes: Given, ddof: Value,
     kept = {**axes, "keepdims": TRUE}
     n = _solid(lx, _count(lx, source, kept, node), node)
     total = folds.reduce(lx, "sum", scans.masked(lx, source, 0), kept, node)
-    mean = elements.elements_of(lx, _solid(lx, calls.call(lx, Static(np.true_divide), [total, n], {}, node), node), node)
+    mean = elements.elements_of(
+        lx, _solid(lx, calls.call(lx, Static(np.true_divide), [total, n], {}, node), node), node
+    )
     away = elements.apply(lx, "sub", (source, mean), node, elements.UFUNCS["sub"])
 
     def at(places: tuple[Place, ...]) -> Atom:

@@ -1,11 +1,12 @@
 """Arrays written by a call: `np.add.at` and its kin, copyto, put; and the other methods of ufuncs.
 
-    np.add.at(a, idx, v)   ->   for i in range(len(idx)): a[idx[i]] += v[i]
+np.add.at(a, idx, v)   ->   for i in range(len(idx)): a[idx[i]] += v[i]
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from types import BuiltinMethodType
 
 import numpy as np
@@ -21,11 +22,14 @@ from adjit.ir.types import BOOL
 
 Given = dict[str, Value]
 
-_REDUCE = {
+_REDUCE: dict[np.ufunc, str] = {
     np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min",
     np.logical_and: "all", np.logical_or: "any",
 }  # fmt: skip
-_ACCUMULATE = {np.maximum: sums.running_maximum, np.minimum: sums.running_minimum}
+_ACCUMULATE: dict[np.ufunc, Callable[..., object]] = {
+    np.maximum: sums.running_maximum,
+    np.minimum: sums.running_minimum,
+}
 
 
 def ufunc_method(obj: object) -> Handler | None:
@@ -58,7 +62,7 @@ def _at(f: np.ufunc) -> Handler:
 
         def element(places: tuple[Place, ...]) -> None:
             base, index = picked.index(lx, places)
-            operands = [lx.builder.load(base, index)]
+            operands: list[Atom] = [lx.builder.load(base, index)]
             if f.nin == 2:
                 operands.append(source.at(elements.aligned(places, source.shape)))
             new = calls.apply_rule(lx, f, tuple(operands), node)

@@ -43,7 +43,9 @@ def gradient(made: Any, items: Any, h: Any) -> None:
     """`np.gradient` of a 1-D array with one distance."""
     n = len(items)
     if n < 2:
-        raise ValueError("Shape of array too small to calculate a numerical gradient, at least 2 are required.")
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least 2 are required."
+        )
     made[0] = np.divide(items[1] - items[0], h)
     for k in range(1, n - 1):
         made[k] = np.divide(items[k + 1] - items[k - 1], 2.0 * h)
@@ -56,7 +58,9 @@ def gradient_at(made: Any, items: Any, x: Any) -> None:
     if len(x) != n:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     if n < 2:
-        raise ValueError("Shape of array too small to calculate a numerical gradient, at least 2 are required.")
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least 2 are required."
+        )
     made[0] = np.divide(items[1] - items[0], x[1] - x[0])
     for k in range(1, n - 1):
         d1 = x[k] - x[k - 1]
