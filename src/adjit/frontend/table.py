@@ -19,6 +19,7 @@ value is NumPy's, and its derivatives in forward and reverse mode are those of d
   once, or bound as a `.copy()`.
 * What Numba computes in an order of its own (percentiles, sums) follows Numba. What Numba lacks (`np.pad`,
   `np.add.at`, `np.gradient`, axes of sorts and medians) follows NumPy.
+* `np.partition` and `np.argpartition` sort all of it, which is one of the orders that NumPy allows.
 * `np.interp` at a point has the derivative of the piece behind it; `np.clip` at a bound passes it to the element.
 * `at` is there for every function of two operands that has a rule, `outer` too; `reduce` and `accumulate` for add,
   multiply, maximum and minimum, `reduce` for logical_and and logical_or.
