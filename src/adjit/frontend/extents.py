@@ -55,8 +55,8 @@ class Extents:
         """From here on in this block, the two are equal."""
         constant, terms = _sum(self.form(a), self.form(b), -1)
         for term, factor in terms:
-            if factor in (1, -1):
-                rest = (constant, tuple(t for t in terms if t[0] != term))
+            rest = (constant, tuple(t for t in terms if t[0] != term))
+            if factor in (1, -1) and not _within(term, rest):
                 self.scopes()[-1][term] = _scaled(rest, -factor)
                 return
 
@@ -140,6 +140,13 @@ class Extents:
 
     def _nonnegative(self, f: Form) -> bool:
         return f[0] >= 0 and all(k > 0 and self._count(t) for t, k in f[1])
+
+
+def _within(term: object, whole: object) -> bool:
+    """Whether the term stands somewhere inside: what it is known to equal must not mention it."""
+    if whole == term:
+        return True
+    return isinstance(whole, tuple | frozenset) and any(_within(term, part) for part in whole)
 
 
 def _ordered(terms: tuple[tuple[object, int], ...]) -> tuple[tuple[object, int], ...]:

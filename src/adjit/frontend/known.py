@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from adjit.frontend import (
+    array_functions,
     arrays,
     calls,
     creation,
@@ -26,7 +27,6 @@ from adjit.frontend import (
     lists,
     reductions,
     statements,
-    views,
 )
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
@@ -56,6 +56,9 @@ def find(obj: object) -> Handler | None:
     for known, handler in _TABLE.get(id(obj), ()):
         if known is obj:
             return handler
+    found = array_functions.find(obj)
+    if found is not None:
+        return found
     module = getattr(obj, "__module__", None) or ""
     if isinstance(module, str) and module.partition(".")[0] == "adjit":
         return _MARKERS.get(getattr(obj, "__name__", ""))
@@ -391,7 +394,6 @@ _HANDLERS: dict[object, Handler] = {
     np.dtype: _dtype_call,
     np.size: _size,
     np.shape: _shape,
-    **views.FUNCTIONS,
     **{
         getattr(np, name): creation.creation(name)
         for name in ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")
@@ -399,8 +401,14 @@ _HANDLERS: dict[object, Handler] = {
 }
 
 _HANDLERS.update(folds.HANDLERS)
+_HANDLERS.update(array_functions.HANDLERS)
 
-_OF_ELEMENTS = frozenset(map(id, (*folds.HANDLERS, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs)))
+_LISTS = frozenset(map(id, array_functions.LISTS))
+_OF_ELEMENTS = frozenset(
+    map(
+        id, (*folds.HANDLERS, *array_functions.LAZY, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs)
+    )
+)
 
 _TABLE: dict[int, list[tuple[object, Handler]]] = {}
 for _obj, _handler in _HANDLERS.items():
