@@ -26,6 +26,6 @@ class ArrayProgram:
     full: tuple[int, ...]
     quick: tuple[int, ...]
     statements: int = 0
-    """Array statements with an operator in one step (in all, where no last argument counts steps); 0: not counted."""
+    """Assignments from arrays in one step (in all, where no last argument counts steps); 0: not counted."""
     jit_bar: float = 1 / 1.1
     """How many times faster than plain `njit` the function that `aj.jit` compiles must be."""

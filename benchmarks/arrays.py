@@ -178,7 +178,7 @@ def _allocations(f: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
 
     _nrt_python.memsys_enable_stats()
     if not isinstance(arguments[-1], int):
-        return made(*arguments)
+        return made(*arguments) - len(arguments)  # each array argument counts as one
     return made(*arguments[:-1], 2) - made(*arguments[:-1], 1)
 
 
@@ -245,8 +245,8 @@ def _each(
 
 
 def _mean(numbers: list[float | None]) -> float:
-    known = [x for x in numbers if x is not None]
-    return math.exp(sum(map(math.log, known)) / len(known)) if known else math.nan
+    """The geometric mean; NaN, which meets no bar, if a program has no number."""
+    return math.nan if None in numbers else math.exp(sum(math.log(x) for x in numbers if x) / len(numbers))
 
 
 def table(rows: list[Row]) -> Table:
