@@ -16,7 +16,7 @@ import numpy as np
 from adjit.analysis import numba_types
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Let
-from adjit.ir.types import COMPLEX128, FLOAT64, INT64, UNKNOWN, Array, Scalar, Type
+from adjit.ir.types import COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _PYTHON_NUMBERS = frozenset(f"{m}{n}" for m in ("", "builtins.") for n in ("int", "float", "bool", "complex"))
@@ -183,7 +183,9 @@ def _operand_cast(let: Let, k: int, fact: Fact, common: Fact | None) -> Scalar |
     """The type that operand k is cast to before the operation, or None."""
     if common is None or common.weak or not isinstance(common.type, Scalar) or fact.type == common.type:
         return None
-    if not isinstance(fact.type, Scalar) or not common.type.differentiable or fact.type.is_bool:
+    if not isinstance(fact.type, Scalar) or fact.type.is_bool:
+        return None
+    if not common.type.differentiable and common.type != UINT64:  # Numba makes int64 with uint64 a float
         return None
     if _APART.get(let.op) == k:
         return None

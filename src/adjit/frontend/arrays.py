@@ -79,8 +79,6 @@ def call_method(
         return NONE
     if name == "item" and not args and isinstance(array.type, Array) and array.type.ndim == 0:
         return lx.builder.load(array, ())
-    if name in views.METHODS and array not in lx.lists:
-        return views.METHODS[name](lx, array, args, dict(kwargs), node)
     if array in lx.lists:
         lx.refuse(node, f"the list method '{name}' is not supported", lists.FIXED)
     lx.refuse(node, f"the array method '{name}' is not supported", "write the loop over its elements")

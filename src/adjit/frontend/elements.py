@@ -13,20 +13,16 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from adjit.frontend import arrays, expressions, library
+from adjit.frontend import arrays, calls, expressions, library
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import (
-    NONE,
     Axis,
     Elements,
     Place,
-    SliceValue,
-    Static,
     Value,
     is_array,
     is_scalar,
     kind,
-    same_static,
 )
 from adjit.ir.core import ONE, ZERO, Atom, Call, Const, If, Loop, Raise, Slice, Store, Sym, Undef, const
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
@@ -95,10 +91,10 @@ def whole(lx: Lowering, array: Sym) -> Elements:
     return part(lx, base, (*before, *axes))
 
 
-def part(lx: Lowering, base: Sym, items: tuple[Atom | Axis, ...]) -> Elements:
-    """A part of an array in memory: numbers pick, axes stay."""
+def part(lx: Lowering, base: Sym, items: tuple[Atom | Axis | None, ...]) -> Elements:
+    """A part of an array in memory: numbers pick, axes stay, None is a new axis."""
     assert isinstance(base.type, Array)
-    shape = tuple(i.extent for i in items if isinstance(i, Axis))
+    shape = tuple(axis.extent for axis in axes_of(items))
 
     def at(places: tuple[Place, ...]) -> Atom:
         return lx.builder.load(base, index_at(lx, items, places))
@@ -106,29 +102,23 @@ def part(lx: Lowering, base: Sym, items: tuple[Atom | Axis, ...]) -> Elements:
     return Elements(shape, at, base.type.dtype, (base, items))
 
 
-def with_new_axes(value: Elements, parts: Sequence[Value]) -> Elements:
-    """What the other parts of an index select, with an axis of extent one for each None among them."""
-    fresh: list[bool] = []
-    dots = len(value.shape) - sum(isinstance(p, SliceValue) for p in parts)
-    for p in parts:
-        if isinstance(p, SliceValue) or same_static(p, NONE):
-            fresh.append(not isinstance(p, SliceValue))
-        elif isinstance(p, Static):
-            fresh += [False] * dots
-    fresh += [False] * (len(value.shape) - fresh.count(False))
-    old = iter(value.shape)
-    shape = tuple(ONE if new else next(old) for new in fresh)
-
-    def at(places: tuple[Place, ...]) -> Atom:
-        return value.at(tuple(p for p, new in zip(places, fresh, strict=True) if not new))
-
-    return Elements(shape, at, value.dtype)
+def axes_of(items: tuple[Atom | Axis | None, ...]) -> list[Axis]:
+    """The axes of a part of an array, the new ones with extent one."""
+    return [Axis(ZERO, ONE, ONE) if i is None else i for i in items if i is None or isinstance(i, Axis)]
 
 
-def index_at(lx: Lowering, items: tuple[Atom | Axis, ...], places: tuple[Place, ...]) -> tuple[Atom, ...]:
+def index_at(
+    lx: Lowering, items: tuple[Atom | Axis | None, ...], places: tuple[Place, ...]
+) -> tuple[Atom, ...]:
     """The index into the array of which the items describe a part."""
     rest = iter(places)
-    return tuple(_along(lx, i, next(rest)) if isinstance(i, Axis) else i for i in items)
+    index: list[Atom] = []
+    for item in items:
+        if item is None:
+            next(rest)
+        else:
+            index.append(_along(lx, item, next(rest)) if isinstance(item, Axis) else item)
+    return tuple(index)
 
 
 def _along(lx: Lowering, axis: Axis, place: Place) -> Atom:
@@ -177,6 +167,44 @@ def broadcast(
     return tuple(out), [o if list(o.shape) == s else replace(o, shape=tuple(s)) for o, s in pairs]
 
 
+def stretched(
+    lx: Lowering, operands: Sequence[Elements], node: ast.AST, fixed: tuple[Atom, ...] = ()
+) -> list[Elements]:
+    """The operands; an extent of at most one (`a[:1]`, `a[i : i + 1]`) is one beside an axis that may be longer.
+
+    fixed: the shape that they are stored into.
+    """
+    out: list[Elements] = []
+    for o in operands:
+        shape = list(o.shape)
+        for d in range(-len(shape), 0):
+            others = [s[d] for s in (*(p.shape for p in operands), fixed) if len(s) >= -d]
+            wide = next((e for e in others if e != ONE and not _may_stretch(lx, e)), None)
+            if shape[d] != ONE and wide is not None and _may_stretch(lx, shape[d]):
+                _check_one(lx, shape[d], wide, node)
+                shape[d] = ONE
+        if tuple(shape) != o.shape:  # in memory, as nothing may be computed where there is nothing
+            source = o if o.part is not None else whole(lx, materialise(lx, o, node))
+            o = replace(source, shape=tuple(shape))
+        out.append(o)
+    return out
+
+
+def _may_stretch(lx: Lowering, extent: Atom) -> bool:
+    """Whether an extent is known to be none or one, but not which."""
+    return not isinstance(extent, Const) and lx.integers.at_most_one(extent)
+
+
+def _check_one(lx: Lowering, extent: Atom, wide: Atom, node: ast.AST) -> None:
+    """Raise ValueError unless an extent of at most one fits a longer one: it is one, or nothing fits nothing."""
+    if extent == ONE:
+        return
+    failure = Raise("ValueError", ("operands could not be broadcast together",), lx.span(node))
+    with lx.at(node):
+        none, other = (lx.let("ne", extent, e, type=BOOL) for e in (ONE, wide))
+        lx.builder.append(If(lx.let("and_", none, other, type=BOOL), (failure,), (), span=lx.span(node)))
+
+
 def agreed(lx: Lowering, extents: Sequence[Atom], node: ast.AST) -> Atom:
     """One of the extents, all of which must be equal."""
     first = next((e for e in extents if isinstance(e, Const)), extents[0])
@@ -210,7 +238,7 @@ def aligned(places: tuple[Place, ...], shape: tuple[Atom, ...]) -> tuple[Place, 
 
 def apply(lx: Lowering, op: str, args: Sequence[Value], node: ast.AST, fn: str | None = None) -> Elements:
     """`op` of each element of operands that are broadcast together."""
-    operands = [elements_of(lx, a, node) for a in args]
+    operands = stretched(lx, [elements_of(lx, a, node) for a in args], node)
     shape, operands = broadcast(lx, operands, node)
     operands = [_once(lx, o, shape, node) for o in operands]
     span = lx.span(node)
@@ -241,6 +269,17 @@ def reshaped(value: Elements, shape: tuple[Atom, ...]) -> Elements:
     return Elements(shape, at, value.dtype)
 
 
+def cast(lx: Lowering, value: Elements, dtype: Scalar, node: ast.AST) -> Elements:
+    """Each element converted to a type."""
+    if value.dtype == dtype:
+        return value
+
+    def at(places: tuple[Place, ...]) -> Atom:
+        return calls.convert(lx, value.at(places), dtype, f"numpy.{dtype.name}", node)
+
+    return Elements(value.shape, at, dtype)
+
+
 def _once(lx: Lowering, operand: Elements, shape: tuple[Atom, ...], node: ast.AST) -> Elements:
     """The operand; in memory if broadcasting would compute its elements several times."""
     if operand.part is not None or not operand.shape:
@@ -269,7 +308,10 @@ def binary(lx: Lowering, op: str, a: Value, b: Value, node: ast.AST) -> Elements
     """`a op b` of whole arrays."""
     small = op == "pow" and isinstance(b, Const) and b.type == INT64
     logic = op in _MASKS and dtype_of(a) == dtype_of(b) == BOOL
-    return apply(lx, op, (a, b), node, None if small or logic else UFUNCS[op])
+    fn = None if small or logic else UFUNCS[op]
+    if op == "div" and not {dtype_of(a), dtype_of(b)} <= {FLOAT64, INT64}:
+        fn = "numpy.true_divide"  # an operator on numbers of mixed types may have another type
+    return apply(lx, op, (a, b), node, fn)
 
 
 def _real(types: Sequence[Scalar]) -> bool:
@@ -411,9 +453,10 @@ def fitted(lx: Lowering, source: Elements, shape: tuple[Atom, ...], message: str
             lx.refuse(node, f"{kind(source)} is assigned to {len(shape)} dimensions")
         inner = source.at
         source = Elements(source.shape[1:], lambda p, at=inner: at((Place(ZERO), *p)), source.dtype)
+    (source,) = stretched(lx, [source], node, shape)
     own = list(source.shape)
     for k, extent in enumerate(shape[len(shape) - len(own) :]):
-        if not lx.integers.same(own[k], extent):
+        if own[k] != ONE and not lx.integers.same(own[k], extent):
             if lx.is_one(own[k]):
                 own[k] = ONE
             else:
@@ -428,7 +471,7 @@ def assign(lx: Lowering, target: Elements, value: Value, node: ast.AST) -> None:
     source = elements_of(lx, value, node)
     source = fitted(lx, source, target.shape, "cannot assign slice from input of different size", node)
     source = _once(lx, source, target.shape, node)
-    axes = [i for i in items if isinstance(i, Axis)]
+    axes = axes_of(items)
     bounds = [_bounds(lx, a) for a in axes]
     fortran = isinstance(base.type, Array) and base.type.layout == "F"
     order = range(len(axes))[::-1] if fortran else None
@@ -467,8 +510,11 @@ def wrote(lx: Lowering, mark: int) -> bool:
 
 
 def settle(lx: Lowering, value: Value, mark: int, node: ast.AST) -> Value:
-    """The value as it was at the mark: kept in memory if what was built since may change what it reads."""
-    if not isinstance(value, Elements) or not wrote(lx, mark):
+    """The value as it was at the mark: kept in memory if what was built since may change what it is computed from.
+
+    A part of an array is a view: it shows what was written since.
+    """
+    if not isinstance(value, Elements) or value.part is not None or not wrote(lx, mark):
         return value
     with lx.builder.collect() as block:
         kept = materialise(lx, value, node)
@@ -500,6 +546,8 @@ def axis_of(lx: Lowering, s: Slice, n: Atom, node: ast.AST) -> Axis:
     start, extent = expressions.items_of(lx, found, node)
     numbers = [expressions.number(lx, v, node) for v in (start, extent)]
     lx.integers.counts.update(v for v in numbers if isinstance(v, Sym))
+    if s.start is not None and s.stop is not None and lx.integers.follows(s.stop, s.start) and step == ONE:
+        lx.integers.units.update(v for v in numbers[1:] if isinstance(v, Sym))
     return Axis(numbers[0], step, numbers[1])
 
 

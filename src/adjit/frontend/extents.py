@@ -15,6 +15,7 @@ from adjit.ir.core import Atom, Const, Sym
 Form = tuple[int, tuple[tuple[object, int], ...]]
 """The constant, and the terms with their factors, in an order of their own."""
 
+FUEL = 12
 _LINEAR = frozenset({"add", "sub", "neg", "mul"})
 _PURE = frozenset({"min", "max", "floordiv", "mod"})
 
@@ -25,12 +26,14 @@ class Extents:
 
     shapes: extents of the arrays that the program makes. scopes: for each open block, terms that are known to equal
     a form there. meanings: the operation that a symbol is the result of. counts: symbols that are never negative.
+    units: symbols that are at most one.
     """
 
     shapes: Mapping[Sym, tuple[Atom, ...]]
     scopes: Callable[[], list[dict[object, object]]]
     meanings: dict[Sym, tuple[str, tuple[object, ...]]] = field(default_factory=dict)
     counts: set[Sym] = field(default_factory=set)
+    units: set[Sym] = field(default_factory=set)
     _forms: dict[Sym, Form] = field(default_factory=dict)
 
     def note(self, target: Sym, op: str, args: tuple[object, ...]) -> None:
@@ -73,7 +76,30 @@ class Extents:
         """Whether `a <= b` is known."""
         return self._nonnegative(self._known(_sum(self._form(b), self._form(a), -1)))
 
+    def at_most_one(self, a: Atom) -> bool:
+        """Whether `a <= 1` is known."""
+        return self._below(self._form(a), 1) or self._below(self.form(a), 1)
+
+    def follows(self, a: Atom, b: Atom) -> bool:
+        """Whether `a == b + 1` is known."""
+        return _sum(self.form(a), self.form(b), -1) == (1, ())
+
     # forms
+
+    def _below(self, f: Form, limit: int) -> bool:
+        """Whether the form is known to be at most the limit: what is chosen by `min` and `max` is tried."""
+        if self._nonnegative(_sum((limit, ()), f, -1)):
+            return True
+        for term, factor in f[1]:
+            rest = (f[0], tuple(t for t in f[1] if t[0] != term))
+            if isinstance(term, Sym) and term in self.units and factor > 0:
+                return self._below(_sum(rest, (factor, ()), 1), limit)
+            if not isinstance(term, tuple) or term[0] not in ("max", "min") or factor not in (1, -1):
+                continue
+            tries = [self._below(_sum(rest, part, factor), limit) for part in term[1]]
+            if (all if (term[0] == "max") == (factor == 1) else any)(tries):
+                return True
+        return False
 
     def _form(self, a: object) -> Form:
         if isinstance(a, Const):
@@ -109,22 +135,27 @@ class Extents:
             case _:
                 return (0, (((op, tuple(parts)), 1),))
 
-    def _known(self, f: Form) -> Form:
-        """The form with what the open blocks have made sure of."""
+    def _known(self, f: Form, fuel: int = FUEL) -> Form:
+        """The form with what the open blocks have made sure of.
+
+        fuel: how many replacements may follow from each other; equalities may go round in circles.
+        """
+        if not fuel:
+            return f
         for scope in reversed(self.scopes()):
             for term, factor in f[1]:
                 if term in scope:
                     rest = (f[0], tuple(t for t in f[1] if t[0] != term))
-                    return self._known(_sum(rest, scope[term], factor))  # type: ignore[arg-type]
+                    return self._known(_sum(rest, scope[term], factor), fuel - 1)  # type: ignore[arg-type]
         constant, terms = f
-        deep = tuple((self._deep(t), k) for t, k in terms)
+        deep = tuple((self._deep(t, fuel - 1), k) for t, k in terms)
         return (constant, _ordered(deep)) if deep != terms else f
 
-    def _deep(self, term: object) -> object:
+    def _deep(self, term: object, fuel: int) -> object:
         if isinstance(term, tuple) and term[0] in ("max", "min"):
-            return (term[0], frozenset(self._known(f) for f in term[1]))
+            return (term[0], frozenset(self._known(f, fuel) for f in term[1]))
         if isinstance(term, tuple) and term[0] != "dim":
-            return (term[0], tuple(self._known(f) for f in term[1]))
+            return (term[0], tuple(self._known(f, fuel) for f in term[1]))
         return term
 
     def _count(self, term: object) -> bool:

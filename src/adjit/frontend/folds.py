@@ -20,7 +20,7 @@ from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import NONE, Elements, Place, Static, TupleValue, Value, same_static
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, If, Raise, Sym, const
-from adjit.ir.types import BOOL, INT64, UNKNOWN, Array, Scalar
+from adjit.ir.types import BOOL, INT64, UINT64, UNKNOWN, Array, Scalar
 
 _TAKES = {
     "sum": ("axis", "dtype", "out", "keepdims"),
@@ -171,11 +171,17 @@ def _of_each_two(lx: Lowering, f: Callable[..., object], a: Value, b: Value, nod
 
 
 def total(lx: Lowering, source: Elements, axes: frozenset[int], node: ast.AST, op: str = "add") -> Value:
-    """The sum (or product) over some axes."""
+    """The sum (or product) over some axes; of small integers it is one of integers of 64 bits."""
+    if source.dtype.is_int and source.dtype not in (INT64, UINT64):
+        wide = UINT64 if source.dtype.name.startswith("u") else INT64
+        source = elements.cast(lx, source, wide, node)
     start = neutral(source.dtype, 0 if op == "add" else 1)
 
     def add(places: tuple[Place, ...], carried: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        return (lx.let(op, carried[0], source.at(places), name=_hint(carried[0])),)
+        v = source.at(places)
+        if carried[0] is start and not start.type.known:  # no loop: there is one element, whose type it takes
+            return (v,)
+        return (lx.let(op, carried[0], v, name=_hint(carried[0])),)
 
     if len(axes) == len(source.shape):
         return elements.fold(lx, source.shape, (start,), add)[0]
@@ -204,6 +210,8 @@ def _each(lx: Lowering, source: Elements, axes: frozenset[int], start: Const, op
 
 def neutral(dtype: Scalar, value: float) -> Const:
     """Where a sum or product starts: a number of the elements' type, which may be open."""
+    if dtype == UINT64:
+        return Const(value, UINT64)
     if dtype.is_bool or dtype.is_int:
         return const(value)
     if dtype.is_complex:

@@ -7,8 +7,8 @@ import ast
 from adjit.frontend import elements, expressions, fancy, lists, remedies, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
-    NONE,
     Axis,
+    Elements,
     FlatValue,
     SliceValue,
     Static,
@@ -17,7 +17,6 @@ from adjit.frontend.values import (
     is_array,
     is_scalar,
     kind,
-    same_static,
 )
 from adjit.ir.core import Atom, Const, If, Raise, Slice, Sym, const
 from adjit.ir.types import BOOL, Array, Scalar
@@ -28,8 +27,15 @@ Item = Atom | Slice
 def place(lx: Lowering, node: ast.Subscript) -> tuple[Value, Value]:
     """The owner and the index of a subscript, evaluated in Python's order."""
     owner = expressions.evaluate(lx, node.value)
-    index = expressions.lazily(lx, node.slice)
-    return owner, index
+    if isinstance(node.slice, ast.Tuple) and not any(isinstance(e, ast.Starred) for e in node.slice.elts):
+        return owner, TupleValue(tuple(_index_part(lx, e) for e in node.slice.elts))
+    return owner, expressions.lazily(lx, node.slice)
+
+
+def _index_part(lx: Lowering, node: ast.expr) -> Value:
+    """An item of an index: parts of index arrays are not made views, as they may have new axes."""
+    part = expressions.lazily(lx, node)
+    return part if isinstance(part, Elements) and part.part is not None else elements.solid(lx, part, node)
 
 
 def parts_of(index: Value) -> tuple[Value, ...]:
@@ -44,25 +50,40 @@ def elements_at(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Valu
     parts = parts_of(index)
     if any(elements.is_whole(p) for p in parts):
         return fancy.gather(lx, owner, parts, node)
-    if any(same_static(p, NONE) for p in parts):
-        old = section(lx, owner, old_axes(parts), node)
-        return elements.with_new_axes(elements.elements_of(lx, old, node), parts)
     return section(lx, owner, parts, node)
-
-
-def old_axes(parts: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The parts of an index that stand for axes which the array has."""
-    return tuple(p for p in parts if not same_static(p, NONE))
 
 
 def section(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) -> Value:
     """`owner[parts]` of numbers and slices: an element, or the part of the array."""
-    base, items = resolve(lx, owner, parts, node)
+    base, items = resolve(lx, owner, tuple(p for p in parts if not is_new(p)), node)
     with lx.at(node):
+        axes = [axis_item(lx, base, k, i, node) for k, i in enumerate(items)]
+        if any(map(is_new, parts)):
+            assert isinstance(owner.type, Array)
+            return elements.part(lx, base, _with_new(axes, parts, len(items) - owner.type.ndim))
         if is_element(items):
             return lx.builder.load(base, scalars(items))
-        axes = tuple(axis_item(lx, base, k, i, node) for k, i in enumerate(items))
-        return elements.part(lx, base, axes)
+        return elements.part(lx, base, tuple(axes))
+
+
+def is_new(part: Value) -> bool:
+    """Whether a part of an index is None, which makes a new axis."""
+    return isinstance(part, Static) and part.value is None
+
+
+def is_part(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) -> bool:
+    """Whether numbers and slices name a part of an array, not an element."""
+    return any(map(is_new, parts)) or not is_element(resolve(lx, owner, parts, node)[1])
+
+
+def _with_new(axes: list[Atom | Axis], parts: tuple[Value, ...], rows: int) -> tuple[Atom | Axis | None, ...]:
+    """The items of an array's axes with None where the parts have it; `rows` of them stand before the parts."""
+    dots = next((k for k, p in enumerate(parts) if isinstance(p, Static) and p.value is Ellipsis), len(parts))
+    last = parts[dots + 1 :]
+    end = len(axes) - sum(not is_new(p) for p in last)
+    own, tail = iter(axes[rows:end]), iter(axes[end:])
+    first = [None if is_new(p) else next(own) for p in parts[:dots]]
+    return (*axes[:rows], *first, *own, *(None if is_new(p) else next(tail) for p in last))
 
 
 def axis_item(lx: Lowering, base: Sym, axis: int, item: Item, node: ast.AST) -> Atom | Axis:
@@ -92,7 +113,7 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
         if owner in lx.lists:
             lx.refuse(node, "a list is indexed by an array", "make it an array: np.array(...)")
         return elements.solid(lx, fancy.gather(lx, owner, parts, node), node)
-    if any(same_static(p, NONE) for p in parts):
+    if any(map(is_new, parts)):
         return views.with_new_axes(lx, owner, parts, node)
     base, items = resolve(lx, owner, parts, node)
     if owner in lx.lists and not is_element(items):
@@ -157,7 +178,8 @@ def item(lx: Lowering, part: Value, node: ast.AST) -> Item:
     if isinstance(part, SliceValue):
         return Slice(part.start, part.stop, part.step)
     if isinstance(part, Static) and part.value is None:
-        lx.refuse(node, "an axis is added by None", "index the array without it")
+        remedy = "write it where the array is computed with: y[:] = x[:, None] * z"
+        lx.refuse(node, "a view with an axis added by None has a name, or is passed on", remedy)
     if is_scalar(part):
         atom = expressions.number(lx, part, node)
         if atom.type == BOOL:

@@ -159,14 +159,14 @@ def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value
     if any(elements.is_whole(p) for p in parts):
         fancy.scatter(lx, owner, parts, value, node)
         return
-    base, items = indexing.resolve(lx, owner, parts, node)
-    if not indexing.is_element(items):
+    if indexing.is_part(lx, owner, parts, node):
         if owner in lx.lists:
             lx.refuse(node, "a part of a list is assigned", "make it an array: np.array(...)")
         target = indexing.section(lx, owner, parts, node)
         assert isinstance(target, Elements)
         elements.assign(lx, target, value, node)
         return
+    base, items = indexing.resolve(lx, owner, parts, node)
     if elements.ndim_of(value):
         lx.refuse(node, "an array is assigned to one element", "assign a number, or index with slices")
     if not (is_scalar(value) or elements.is_whole(value)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adjit.frontend import array_functions, folds, views
+from adjit.frontend import array_functions, folds
 
 _HEAD = """\
 # NumPy functions of arrays
@@ -39,7 +39,7 @@ def _methods() -> set[str]:
     from adjit.frontend.expressions import FOLDS
 
     known = {"copy", "astype", "fill", "flatten"}
-    return {*FOLDS, *known, *views.METHODS, *array_functions.METHODS} - array_functions.REFUSED_METHODS
+    return {*FOLDS, *known, *array_functions.METHODS} - array_functions.REFUSED_METHODS
 
 
 def _section(title: str, modules: tuple[object, ...]) -> str:

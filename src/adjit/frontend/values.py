@@ -153,14 +153,14 @@ class Axis:
 class Elements:
     """A whole array that is not in memory: its extents, and the code of one element at given places.
 
-    dtype: of the elements, where known (bool always is). part: the array and one item per axis, of a part of an array.
-    view: the NumPy function whose result is a view, which a copy must not stand for under a name.
+    dtype: of the elements, where known (bool always is). part: the array and one item per axis, of a part of an array
+    (None for a new axis). view: the NumPy function whose result is a view, which no copy stands for by name.
     """
 
     shape: tuple[Atom, ...]
     at: Callable[[tuple[Place, ...]], Atom]
     dtype: Scalar = UNKNOWN
-    part: tuple[Sym, tuple[Atom | Axis, ...]] | None = None
+    part: tuple[Sym, tuple[Atom | Axis | None, ...]] | None = None
     view: str = ""
 
 

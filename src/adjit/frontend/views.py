@@ -313,7 +313,7 @@ def _function(name: str, method: Method) -> Handler:
     return handler
 
 
-METHODS: dict[str, Method] = {
+_METHODS: dict[str, Method] = {
     "transpose": _transpose,
     "swapaxes": _swapaxes,
     "reshape": _reshape,
@@ -321,7 +321,7 @@ METHODS: dict[str, Method] = {
     "squeeze": _squeeze,
 }
 _FUNCTIONS: dict[str, Method] = {
-    **METHODS,
+    **_METHODS,
     "moveaxis": _moveaxis,
     "expand_dims": _expand_dims,
     "ascontiguousarray": _contiguous,
@@ -329,3 +329,4 @@ _FUNCTIONS: dict[str, Method] = {
 HANDLERS: dict[object, Handler] = {
     getattr(np, name): _function(name, method) for name, method in _FUNCTIONS.items()
 }
+METHODS: dict[str, Handler] = {name: _function(name, method) for name, method in _METHODS.items()}

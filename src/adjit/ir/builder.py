@@ -187,6 +187,9 @@ class Builder:
     def view(self, array: Sym, index: tuple[Atom | Slice, ...], type: Array) -> Sym:
         target = Sym(array.name, type)
         self.append(View(target, array, index, span=self.span))
+        shape = self.shapes.get(array)
+        if shape is not None and all(not isinstance(i, Slice) or i == Slice() for i in index):
+            self.shapes[target] = tuple(n for n, i in zip(shape, index, strict=True) if isinstance(i, Slice))
         return target
 
     def alloc_like(self, name: str, array: Sym, fill: Atom | None = None) -> Sym:
