@@ -7,11 +7,14 @@ element at i-1 was stored in the turn before. Such a store need not be rolled ba
 from __future__ import annotations
 
 from adjit.analysis.alias import Affine, Alias
+from adjit.analysis.order import Order
 from adjit.analysis.regions import Region, Regions, common
 from adjit.ir.core import Const, If, Load, Loop, Store, Sym
 
 
-def may_overwrite_later(regions: Regions, alias: Alias, affine: Affine, load: Load, store: Store) -> bool:
+def may_overwrite_later(
+    regions: Regions, alias: Alias, affine: Affine, order: Order, load: Load, store: Store
+) -> bool:
     """Whether some execution of `store` after some execution of `load` may hit the loaded element."""
     if alias.roots(load.array).isdisjoint(alias.roots(store.array)):
         return False
@@ -22,7 +25,13 @@ def may_overwrite_later(regions: Regions, alias: Alias, affine: Affine, load: Lo
         if distance is None:
             return False
         for loop in shared.loops:
-            if loop.index is None or loop.index not in distance:
+            if loop.index is None:
+                return True
+            if order.never_at_once(load, store, loop):
+                return not order.never_later(load, store, loop)
+            if loop.index not in distance:
+                if order.never_later(load, store, loop):
+                    continue
                 return True
             step = loop.step
             if not isinstance(step, Const) or not isinstance(step.value, int) or step.value == 0:

@@ -35,32 +35,32 @@ _MAX_STEPS = 24
 
 
 @dataclass(frozen=True)
-class _Form:
+class Form:
     """constant + sum(factor * symbol)."""
 
     constant: int
     terms: dict[Sym, int] = field(default_factory=dict)
 
-    def plus(self, other: _Form, factor: int = 1) -> _Form:
+    def plus(self, other: Form, factor: int = 1) -> Form:
         terms = dict(self.terms)
         for s, k in other.terms.items():
             terms[s] = terms.get(s, 0) + factor * k
         left = {s: k for s, k in terms.items() if k != 0}
-        return _Form(self.constant + factor * other.constant, left)
+        return Form(self.constant + factor * other.constant, left)
 
 
 @dataclass(frozen=True)
-class _Span:
+class Span:
     """low <= index <= high; `plain`: LLVM sees by itself that it is not negative."""
 
-    low: _Form
-    high: _Form
+    low: Form
+    high: Form
     plain: bool
 
 
 def lower_bounds(function: Function) -> dict[Sym, int]:
     """A proven constant lower bound of each integer symbol that has one."""
-    return _ranges(function).bounds
+    return ranges_of(function).bounds
 
 
 def nonnegative(function: Function) -> set[Sym]:
@@ -73,7 +73,7 @@ def unsigned_indices(function: Function, hidden: frozenset[Sym] = frozenset()) -
 
     `hidden`: symbols whose definition LLVM does not see, as they are passed to another function.
     """
-    ranges = _ranges(function)
+    ranges = ranges_of(function)
     found: set[Sym] = set()
     for stmt in walk(function.body):
         if isinstance(stmt, Load | Store):
@@ -83,8 +83,9 @@ def unsigned_indices(function: Function, hidden: frozenset[Sym] = frozenset()) -
     return {s for s in found if not ranges.plain(s, hidden)}
 
 
-def _ranges(function: Function) -> _Ranges:
-    ranges = _Ranges()
+def ranges_of(function: Function) -> Ranges:
+    """Forms, spans and bounds of the function's integers."""
+    ranges = Ranges()
     for p in function.params:
         if _is_int(p) and isinstance(p.type, Scalar) and (p.type.is_unsigned or p.type.is_bool):
             ranges.bounds[p] = 0
@@ -96,19 +97,24 @@ def _is_int(a: Atom) -> bool:
     return isinstance(a.type, Scalar) and (a.type.is_int or a.type.is_bool)
 
 
-class _Ranges:
+class Ranges:
+    """What is known of the integers of a function.
+
+    bounds: proven lower bounds. spans: between which forms the index of a loop runs.
+    """
+
     def __init__(self) -> None:
         self.bounds: dict[Sym, int] = {}
-        self._forms: dict[Sym, _Form] = {}
-        self._spans: dict[Sym, _Span] = {}
+        self._forms: dict[Sym, Form] = {}
+        self.spans: dict[Sym, Span] = {}
         self._params: set[Sym] = set()
 
-    def form(self, a: Atom) -> _Form:
+    def form(self, a: Atom) -> Form:
         """The atom as a linear form over symbols that have none themselves."""
         if isinstance(a, Const):
-            return _Form(int(a.value)) if not isinstance(a.value, complex) else _Form(0)
+            return Form(int(a.value)) if not isinstance(a.value, complex) else Form(0)
         assert isinstance(a, Sym)
-        return self._forms.get(a, _Form(0, {a: 1}))
+        return self._forms.get(a, Form(0, {a: 1}))
 
     def lower(self, a: Atom) -> int | None:
         """A proven lower bound of the atom."""
@@ -116,22 +122,26 @@ class _Ranges:
             return None
         return self._lower_form(self.form(a), _MAX_STEPS)
 
+    def least(self, form: Form) -> int | None:
+        """A proven lower bound of a form."""
+        return self._lower_form(form, _MAX_STEPS)
+
     def plain(self, s: Sym, hidden: frozenset[Sym]) -> bool:
         """Whether the index is made of loop indices that ascend from a constant, none of them hidden."""
         terms = self.form(s).terms
         seen = hidden.isdisjoint((s, *terms))
-        return seen and all(t in self._spans and self._spans[t].plain for t in terms)
+        return seen and all(t in self.spans and self.spans[t].plain for t in terms)
 
-    def _lower_form(self, form: _Form, steps: int) -> int | None:
-        inner = max((s for s in form.terms if s in self._spans), key=lambda s: s.uid, default=None)
+    def _lower_form(self, form: Form, steps: int) -> int | None:
+        inner = max((s for s in form.terms if s in self.spans), key=lambda s: s.uid, default=None)
         if inner is None or steps == 0:
             return self._constant(form)
-        span, factor = self._spans[inner], form.terms[inner]
+        span, factor = self.spans[inner], form.terms[inner]
         end = span.low if factor > 0 else span.high
-        rest = form.plus(_Form(0, {inner: 1}), -factor)
+        rest = form.plus(Form(0, {inner: 1}), -factor)
         return self._lower_form(rest.plus(end, factor), steps - 1)
 
-    def _constant(self, form: _Form) -> int | None:
+    def _constant(self, form: Form) -> int | None:
         total = form.constant
         for s, factor in form.terms.items():
             bound = self.bounds.get(s)
@@ -192,7 +202,7 @@ class _Ranges:
             return
         self._note(let.target, self._bound(let))
 
-    def _linear(self, let: Let) -> _Form | None:
+    def _linear(self, let: Let) -> Form | None:
         """The form of a sum, a difference, or a product with a constant, of int64s."""
         if let.target.type != INT64 or let.fn is not None:
             return None
@@ -204,7 +214,7 @@ class _Ranges:
             case "sub":
                 return self.form(let.args[0]).plus(self.form(let.args[1]), -1)
             case "neg":
-                return _Form(0).plus(self.form(let.args[0]), -1)
+                return Form(0).plus(self.form(let.args[0]), -1)
             case "pos" | "cast" | "stop_gradient":
                 return self.form(let.args[0])
             case "mul":
@@ -212,10 +222,10 @@ class _Ranges:
             case _:
                 return None
 
-    def _scaled(self, factor: Atom, a: Atom) -> _Form | None:
+    def _scaled(self, factor: Atom, a: Atom) -> Form | None:
         if not isinstance(factor, Const) or self._carried(a):
             return None
-        return _Form(0).plus(self.form(a), int(factor.value.real))
+        return Form(0).plus(self.form(a), int(factor.value.real))
 
     def _carried(self, a: Atom) -> bool:
         """Whether a loop param takes part: repeated products of these may overflow."""
@@ -304,8 +314,8 @@ class _Ranges:
         lo, hi = self.form(loop.lo), self.form(loop.hi)
         if step.value.real > 0:
             plain = isinstance(loop.lo, Const) and loop.lo.value.real >= 0
-            self._spans[index] = _Span(lo, hi.plus(_Form(-1)), plain)
+            self.spans[index] = Span(lo, hi.plus(Form(-1)), plain)
         else:
-            self._spans[index] = _Span(hi.plus(_Form(1)), lo, False)
-        low = self._lower_form(_Form(0, {index: 1}), _MAX_STEPS)
+            self.spans[index] = Span(hi.plus(Form(1)), lo, False)
+        low = self._lower_form(Form(0, {index: 1}), _MAX_STEPS)
         self._note(index, low)

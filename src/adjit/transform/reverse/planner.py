@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from adjit.analysis.activity import Activity
 from adjit.analysis.alias import Affine, Alias, Roots
 from adjit.analysis.dependence import may_overwrite_later
-from adjit.analysis.ranges import lower_bounds
+from adjit.analysis.order import Order
+from adjit.analysis.ranges import ranges_of
 from adjit.analysis.regions import Region, Regions
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
@@ -73,7 +74,9 @@ class Planner:
         self.function = function
         self.regions = Regions(function, calls.written_by, calls.read_by)
         self.alias = calls.alias
-        self.affine = Affine(self.regions.definition, lower_bounds(function))  # type: ignore[arg-type]
+        ranges = ranges_of(function)
+        self.affine = Affine(self.regions.definition, ranges.bounds)  # type: ignore[arg-type]
+        self.order = Order(self.regions, ranges)
         self.activity = activity
         arrays = [p for p in function.params if isinstance(p.type, Array)]
         for stmt in walk(function.body):
@@ -216,7 +219,7 @@ class Planner:
         return self.callee is not None and not self.alias.roots(store.array).isdisjoint(self.calls.restore)
 
     def _overwrites(self, load: Load, store: Store) -> bool:
-        return may_overwrite_later(self.regions, self.alias, self.affine, load, store)
+        return may_overwrite_later(self.regions, self.alias, self.affine, self.order, load, store)
 
     def _prefer_records(self, loads: list[Load], stores: dict[int, Store]) -> bool:
         """Per piece of memory: where recording the loads costs less than rolling back, forbid repeating them."""
