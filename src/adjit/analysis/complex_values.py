@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from adjit.errors import UnsupportedError
-from adjit.ir.core import Alloc, Atom, Span, Stmt, Store
+from adjit.ir.core import Alloc, Atom, Span, Stmt, Store, Whole
 from adjit.ir.types import Array, RefList, Scalar, Type
 from adjit.ir.visit import inner_targets, targets
 
@@ -48,5 +48,7 @@ def _varied_complex(stmt: Stmt, varied: Callable[[Atom], bool]) -> Iterator[str]
             yield stmt.array.name
         case Alloc() if is_complex(stmt.target.type) and stmt.fill is not None and varied(stmt.fill):
             yield stmt.target.name
+        case Whole():
+            yield from (s.name for s in stmt.outs if is_complex(s.type) and varied(s))
         case _:
             return

@@ -24,6 +24,7 @@ from adjit.frontend import (
     folds,
     inline,
     known,
+    products,
     remedies,
 )
 from adjit.frontend.context import Lowering
@@ -100,6 +101,8 @@ def _method(
     lx: Lowering, method: Method, args: list[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value:
     owner = method.owner
+    if method.name == "dot" and elements.is_whole(owner):
+        return products.method_dot(lx, owner, args, kwargs, node)
     if isinstance(owner, Elements) or (is_array(owner) and method.name in expressions.FOLDS):
         return folds.method(lx, owner, method.name, args, kwargs, node)
     if isinstance(owner, Sym) and is_array(owner):

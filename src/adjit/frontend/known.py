@@ -23,6 +23,7 @@ from adjit.frontend import (
     iteration,
     library,
     lists,
+    products,
     reductions,
     statements,
 )
@@ -386,9 +387,11 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-_HANDLERS.update(folds.HANDLERS)
+_HANDLERS.update(folds.HANDLERS | products.HANDLERS)
 
-_OF_ELEMENTS = frozenset(map(id, (*folds.HANDLERS, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs)))
+_OF_ELEMENTS = frozenset(
+    map(id, (*folds.HANDLERS, *products.HANDLERS, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs))
+)
 
 _TABLE: dict[int, list[tuple[object, Handler]]] = {}
 for _obj, _handler in _HANDLERS.items():

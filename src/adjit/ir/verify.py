@@ -30,6 +30,7 @@ from adjit.ir.core import (
     Store,
     Sym,
     View,
+    Whole,
 )
 from adjit.ir.types import BOOL, Array, RefList, Scalar
 from adjit.ir.visit import blocks, inner_targets, operands, targets
@@ -159,6 +160,11 @@ class _Verifier:
                 assert isinstance(stmt.target.type, RefList)
             case RefAppend() | RefGet():
                 assert isinstance(stmt.references.type, RefList)
+            case Whole():
+                assert len(set(stmt.outs)) == len(stmt.outs), f"{stmt.op}: two results of one name"
+                for s in stmt.outs:
+                    assert isinstance(s.type, Array), f"{stmt.op}: {s} is not an array"
+                    assert s not in stmt.args, f"{stmt.op}: {s} is read and written"
             case If():
                 assert not self.typed or stmt.cond.type == BOOL, f"condition {stmt.cond} is not a bool"
             case _:

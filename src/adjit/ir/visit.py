@@ -28,6 +28,7 @@ from adjit.ir.core import (
     Store,
     Sym,
     View,
+    Whole,
     fresh,
 )
 
@@ -130,6 +131,8 @@ def operands(stmt: Stmt) -> tuple[Atom, ...]:
             return (stmt.references, stmt.array)
         case RefGet():
             return (stmt.references, stmt.position)
+        case Whole():
+            return (*stmt.outs, *stmt.args)
         case Loop():
             head = tuple(a for a in (stmt.lo, stmt.hi, stmt.step) if a is not None)
             return (*head, *stmt.inits)
@@ -253,6 +256,10 @@ class Rewriter:
             case RefGet():
                 refs, position = self.sym(stmt.references), self.atom(stmt.position)
                 return RefGet(self.define(stmt.target), refs, position, stmt.span)
+            case Whole():
+                return Whole(
+                    tuple([self.sym(s) for s in stmt.outs]), stmt.op, self.atoms(stmt.args), stmt.span
+                )
             case Loop():
                 lo, hi, step, inits = opt(stmt.lo), opt(stmt.hi), opt(stmt.step), self.atoms(stmt.inits)
                 index = None if stmt.index is None else self.define(stmt.index)
