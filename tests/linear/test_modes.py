@@ -10,11 +10,11 @@ from numba import njit
 
 import adjit as aj
 
-from . import programs
+from . import algebra, programs
 from .programs import Program
 
 STEP = 1e-6
-PROGRAMS = programs.PROGRAMS
+PROGRAMS = (*programs.PROGRAMS, *algebra.PROGRAMS)
 every = pytest.mark.parametrize("p", PROGRAMS, ids=lambda p: p.name)
 
 

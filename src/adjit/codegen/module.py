@@ -21,6 +21,7 @@ from adjit.codegen.outline import is_long, outline
 from adjit.ir.core import Function
 from adjit.ir.types import Array
 from adjit.ir.visit import reachable
+from adjit.rules import linear
 
 FastMath = bool | frozenset[str]
 
@@ -186,6 +187,7 @@ def _helpers(body: str, ops: frozenset[str], units: tuple[Unit, ...]) -> str:
         for name, text in _HELPERS.items()
         if re.search(rf"(?<![\w.]){name}\(", body)
     ]
+    texts += [f"@njit(cache=True)\n{text}" for name, text in linear.sources().items() if f"{name}(" in body]
     special = rules.prelude(sorted(ops))
     if special:
         texts.append(re.sub(r"^def ", '@njit(cache=True, error_model="numpy")\ndef ', special, flags=re.M))

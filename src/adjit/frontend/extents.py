@@ -55,8 +55,8 @@ class Extents:
         """From here on in this block, the two are equal."""
         constant, terms = _sum(self.form(a), self.form(b), -1)
         for term, factor in terms:
-            if factor in (1, -1):
-                rest = (constant, tuple(t for t in terms if t[0] != term))
+            rest = (constant, tuple(t for t in terms if t[0] != term))
+            if factor in (1, -1) and not _within(term, rest):
                 self.scopes()[-1][term] = _scaled(rest, -factor)
                 return
 
@@ -140,6 +140,15 @@ class Extents:
 
     def _nonnegative(self, f: Form) -> bool:
         return f[0] >= 0 and all(k > 0 and self._count(t) for t, k in f[1])
+
+
+def _within(term: object, form: Form) -> bool:
+    """Whether the form is made of the term: `n` of `min(n, m)`."""
+    inner = (t for t, _ in form[1])
+    return any(
+        t == term or (isinstance(t, tuple) and t[0] != "dim" and any(_within(term, f) for f in t[1]))
+        for t in inner
+    )
 
 
 def _ordered(terms: tuple[tuple[object, int], ...]) -> tuple[tuple[object, int], ...]:

@@ -22,6 +22,7 @@ from adjit.frontend import (
     inline,
     iteration,
     library,
+    linear,
     lists,
     products,
     reductions,
@@ -387,7 +388,7 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-_HANDLERS.update(folds.HANDLERS | products.HANDLERS)
+_HANDLERS.update(folds.HANDLERS | products.HANDLERS | linear.HANDLERS)
 
 _OF_ELEMENTS = frozenset(
     map(id, (*folds.HANDLERS, *products.HANDLERS, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs))
