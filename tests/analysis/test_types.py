@@ -229,7 +229,7 @@ def test_layouts_unify() -> None:
         None,
     )
     r = _symbol("r", Array(FLOAT64, 2))
-    body = (View(t, a, (), True), If(c, (), (), (a,), (t,), (r,)))
+    body = (View(t, a, (), (1, 0)), If(c, (), (), (a,), (t,), (r,)))
     assert _type_of_result(Function("f", (a, c), body, (r,))) == Array(FLOAT64, 2, "A")
 
 

@@ -1,4 +1,4 @@
-"""Complex numbers are refused by name; 0-d arrays are arrays; `float()` and `int()` are what the plain call has."""
+"""Complex constants; 0-d arrays are arrays; `float()` and `int()` are what the plain call has."""
 
 from __future__ import annotations
 
@@ -21,93 +21,9 @@ def modulus(z):
     return abs(z) ** 2
 
 
-def first_modulus(z, x):
-    return abs(z[0]) * x
-
-
-def from_parts(x):
-    z = complex(x, 1.0)
-    return abs(z) ** 2
-
-
-def times_i(x):
-    z = x * 1j
-    return abs(z)
-
-
-def in_memory(x):
-    z = np.zeros(2, np.complex128)
-    z[0] = x
-    return abs(z[0])
-
-
-def carried(x, n):
-    z = 1j
-    for _ in range(n):
-        z = z * x
-    return abs(z)
-
-
 def constant(x):
     k = abs(3 + 4j)
     return x * k
-
-
-def returned(x):
-    return x * (1 + 0j)
-
-
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "grad": lambda f, *args: aj.grad(f)(*args),
-    "vjp": lambda f, *args: aj.vjp(f, *args),
-    "jvp": lambda f, *args: aj.jvp(f, args, (1.0, *(None for _ in args[1:]))),
-}
-
-
-@flavours
-@pytest.mark.parametrize(
-    ("program", "args", "name"),
-    [
-        (modulus, (1 + 2j,), "z"),
-        (modulus, (np.complex64(1 + 2j),), "z"),
-        (first_modulus, (np.ones(2, complex), 2.0), "z"),
-    ],
-)
-@pytest.mark.parametrize("operator", ["grad", "vjp"])
-def test_complex_arguments_are_refused(
-    operator: str, program: Any, args: tuple[Any, ...], name: str, wrap: Callable[[Any], Any]
-) -> None:
-    with pytest.raises(aj.UnsupportedError, match=rf"(?s)'{name}' is .*complex.*test_kinds_of_numbers.*\^"):
-        OPERATORS[operator](wrap(program), *args)
-
-
-def test_inactive_complex_arguments_are_refused_too() -> None:
-    with pytest.raises(aj.UnsupportedError, match="'z' is"):
-        aj.grad(first_modulus, wrt=1)(np.ones(2, complex), 2.0)
-    with pytest.raises(aj.UnsupportedError, match="'z' is"):
-        aj.jvp(first_modulus, (np.ones(2, complex), 2.0), (None, 1.0))
-
-
-@flavours
-@pytest.mark.parametrize(
-    ("program", "args", "line"),
-    [
-        (from_parts, (1.5,), "z = complex(x, 1.0)"),
-        (times_i, (1.5,), "z = x * 1j"),
-        (in_memory, (1.5,), "z[0] = x"),
-        (carried, (1.5, 3), "z"),
-        (returned, (1.5,), "return x * (1 + 0j)"),
-    ],
-)
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_active_complex_values_are_refused(
-    operator: str, program: Any, args: tuple[Any, ...], line: str, wrap: Callable[[Any], Any]
-) -> None:
-    kinds = (aj.UnsupportedError, aj.ArgumentError)  # grad of a complex result is a wrong call
-    with pytest.raises(kinds) as caught:
-        OPERATORS[operator](wrap(program), *args)
-    assert line in str(caught.value)
-    assert "^" in str(caught.value)
 
 
 @flavours

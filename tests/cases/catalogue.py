@@ -13,6 +13,7 @@ from .programs import (
     language,
     lists,
     points,
+    shapes,
     solvers,
     state,
     views,
@@ -20,7 +21,20 @@ from .programs import (
 )
 from .record import Case, Combination, combinations
 
-MODULES = (state, control, views, solvers, algorithms, language, points, everyday, grids, lists, windows)
+MODULES = (
+    state,
+    control,
+    views,
+    shapes,
+    solvers,
+    algorithms,
+    language,
+    points,
+    everyday,
+    grids,
+    lists,
+    windows,
+)
 CASES: list[Case] = [case for module in MODULES for case in module.CASES]
 
 # ADJIT_CASES=full multiplies every case by everything; a number sets how many combinations of a case are

@@ -240,7 +240,7 @@ def test_bare_arrays_in_autodiff_are_refused() -> None:
     _refusal(lambda: aj.autodiff(aj.Reverse, power, 1.5, 3), kind=ArgumentError)
 
 
-def test_complex_is_refused() -> None:
+def test_a_complex_result_of_grad_is_refused() -> None:
     x = np.array([1 + 1j, 2.0])
     _refusal(lambda: aj.grad(square_sum)(x), x)
 

@@ -76,6 +76,14 @@ class Interpreter:
         )
         return parts
 
+    def view(self, stmt: View, array: Any) -> Any:
+        if stmt.axes is not None:
+            old = [k for k in stmt.axes if k is not None]
+            return array.transpose(old)[tuple(None if k is None else slice(None) for k in stmt.axes)]
+        if stmt.shape is not None:
+            return array.reshape([self.used(a) for a in stmt.shape])
+        return array[self.index(stmt.index)]
+
     def block(self, block: Block) -> None:
         for stmt in block:
             self.stmt(stmt)
@@ -95,7 +103,7 @@ class Interpreter:
                 self.used(stmt.array)[self.index(stmt.index)] = self.used(stmt.value)
             case View():
                 array = self.used(stmt.array)
-                env[stmt.target] = array.T if stmt.transpose else array[self.index(stmt.index)]
+                env[stmt.target] = self.view(stmt, array)
             case Alloc():
                 shape = tuple(self.used(a) for a in stmt.shape)
                 fill = 0 if stmt.fill is None else self.used(stmt.fill)

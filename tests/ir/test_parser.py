@@ -154,7 +154,16 @@ STATEMENTS: dict[str, tuple[Stmt, ...]] = {
             Slice(N, N, N),
         )
     ),
-    "transpose": (View(Sym("v", Array(FLOAT32, 2, "C")), M, (), True),),
+    "axes": (
+        View(Sym("v", Array(FLOAT32, 2, "C")), M, (), (1, 0)),
+        View(Sym("v", Array(FLOAT32, 4, "A")), M, (), (None, 1, None, 0)),
+        View(Sym("v", Array(FLOAT64, 2, "C")), A, (), (0, None)),
+    ),
+    "shape": (
+        View(Sym("v", Array(FLOAT64, 2, "C")), A, (), None, (Const(2, INT64), N)),
+        View(Sym("v", Array(FLOAT32, 1, "?")), M, (), None, (N,), "either"),
+        View(Sym("v", Array(FLOAT64, 0, "C")), A, (), None, (), "copy"),
+    ),
     "row": (View(Sym("v", Array(FLOAT32, 1, "A")), M, (Const(-1, INT64), Slice())),),
     "allocations": (
         Alloc(Sym("w", A.type), (N,)),
@@ -283,3 +292,16 @@ def test_what_is_not_legal_or_not_readable_is_a_fault() -> None:
 def test_an_open_function_is_closed_over_what_it_reads() -> None:
     f = Function("f", (), (_let("neg", X),), (N,))
     assert set(closed(f).params) == {X, N}
+
+
+def test_the_verifier_knows_views() -> None:
+    wrong = {
+        "a view keeps every axis": View(Sym("v", Array(FLOAT32, 2, "C")), M, (), (0, 0)),
+        "is not contiguous": View(Sym("v", Array(FLOAT32, 1, "C")), M, (), None, (N,)),
+        "spells out every axis": View(Sym("v", Array(FLOAT32, 1, "A")), M, (Slice(),)),
+    }
+    for message, view in wrong.items():
+        with pytest.raises(AssertionError, match=message):
+            verify(_function(view))
+    verify(_function(View(Sym("v", Array(FLOAT32, 3, "A")), M, (), (1, None, 0))))
+    verify(_function(View(Sym("v", Array(FLOAT64, 2, "C")), A, (), None, (N, Const(1, INT64)))))

@@ -6,6 +6,7 @@ checks the slopes and, applied again, that the slopes' own operations have the r
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,14 +15,14 @@ import numba
 import numpy
 
 from adjit import rules
-from adjit.ir.builder import Builder
-from adjit.ir.core import Atom, Const, Let, Sym, const
+from adjit.ir.builder import Builder, const_of
+from adjit.ir.core import Atom, Const, Let, Sym
 from adjit.ir.types import BOOL, FLOAT64, INT64, Scalar
 from adjit.rules import special_functions as special
 from adjit.rules.base import Point, Rule
 
 _HELPERS = {name: getattr(special, name) for rule in rules.all_rules() for name in rule.helpers}
-_NAMES = {"math": math, "numpy": numpy, **_HELPERS}
+_NAMES = {"cmath": cmath, "math": math, "numpy": numpy, **_HELPERS}
 
 _WIDENING = ("sinc", "nan_to_num")
 
@@ -46,7 +47,7 @@ def call(rule: Rule, args: tuple[float | Const, ...], dtype: Scalar) -> Program:
     if rule.op == "cast":
         out: Atom = builder.let("cast", *atoms, type=dtype)
     elif rule.op in _WIDENING:
-        out = builder.let(rule.op, *atoms, type=FLOAT64)
+        out = builder.let(rule.op, *atoms, type=FLOAT64 if dtype.is_float else dtype)
     else:
         out = builder.op(rule.op, *atoms)
     return Program(tuple(a for a in atoms if isinstance(a, Sym)), builder.block(), out)
@@ -58,25 +59,26 @@ def _type(value: float, dtype: Scalar) -> Scalar:
     return INT64 if isinstance(value, int) else dtype
 
 
-def derivative(program: Program, wrt: int) -> Program:
-    """d result / d params[wrt], by forward accumulation with strong zeros."""
+def derivative(program: Program, wrt: int, direction: complex = 1.0) -> Program:
+    """d result / d params[wrt] along a direction, by forward accumulation with strong zeros."""
     builder = Builder(simplify=True)
     seed = program.params[wrt]
-    tangents: dict[Sym, Atom] = {seed: const(1.0, seed.type)}
+    tangents: dict[Sym, Atom] = {seed: const_of(direction, seed.type)}
     for let in program.body:
         builder.append(let)
         tangent = _tangent(builder, let, tangents)
         if tangent is not None:
             tangents[let.target] = tangent
     result = program.result
-    zero = const(0.0, result.type)
+    zero = const_of(0.0, result.type)
     return Program(program.params, builder.block(), tangents.get(result, zero))
 
 
 def _tangent(builder: Builder, let: Let, tangents: dict[Sym, Atom]) -> Atom | None:
-    if not let.target.type.is_float:
+    if not let.target.type.differentiable:
         return None
-    point = Point(lambda: builder, lambda k: let.args[k], lambda: let.target, let.target.type)
+    types = tuple(a.type for a in let.args)
+    point = Point(lambda: builder, lambda k: let.args[k], lambda: let.target, let.target.type, types)
     return rules.get(let.op).push(point, tuple(tangents.get(a) for a in let.args))
 
 
@@ -111,7 +113,8 @@ _compiled: dict[tuple[str, int], Callable[..., object]] = {}
 def _python(let: Let) -> Callable[..., object]:
     if let.op == "cast":
         return lambda x: x
-    form, arity = rules.get(let.op).form(let.fn), len(let.args)
+    is_complex = any(a.type.is_complex for a in let.args)
+    form, arity = rules.get(let.op).form(let.fn, is_complex), len(let.args)
     if (form, arity) not in _compiled:
         names = [f"a{k}" for k in range(arity)]
         _compiled[form, arity] = eval(f"lambda {', '.join(names)}: {form.format(*names)}", dict(_NAMES))
@@ -122,7 +125,12 @@ def source(program: Program, results: tuple[Atom, ...]) -> str:
     """The program as Python text."""
     lines = [f"def program({', '.join(map(_name, program.params))}):"]
     for let in program.body:
-        text = rules.get(let.op).form(let.fn).format(*map(_name, let.args), type=f"numpy.{let.target.type}")
+        is_complex = any(a.type.is_complex for a in let.args)
+        text = (
+            rules.get(let.op)
+            .form(let.fn, is_complex)
+            .format(*map(_name, let.args), type=f"numpy.{let.target.type}")
+        )
         lines.append(f"    {_name(let.target)} = {text}")
     lines.append(f"    return ({', '.join(map(_name, results))},)")
     return "\n".join(lines)

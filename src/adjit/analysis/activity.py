@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from adjit.analysis.alias import Alias
-from adjit.analysis.complex_values import refuse_complex
+from adjit.analysis.complex_values import refuse_without_rule
 from adjit.ir.core import (
     Alloc,
     Atom,
@@ -49,7 +49,7 @@ class Activity:
         """`inputs`: active parameters. `outputs`: seeded results and arrays (None: everything is useful).
 
         `carries(op, k)` says whether operand k of the operation has a slope.
-        Raises: UnsupportedError where a varied value is complex.
+        Raises: UnsupportedError where an operation on varied complex numbers has no rule for them.
         """
         self._alias, self._carries = alias, carries
         self._functions = {f.name: f for f in function.functions}
@@ -68,7 +68,7 @@ class Activity:
         self._close(self.varied_roots)
         self._fixpoint(self._forward, self._stmts)
         outputs = None if outputs is None else tuple(outputs)
-        refuse_complex(self._stmts, outputs or (), self._is_varied, function.span)
+        refuse_without_rule(self._stmts, self._is_varied)
         if outputs is None:
             self.scalars, self.roots = self.varied, self.varied_roots
             return

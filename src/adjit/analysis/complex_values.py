@@ -1,54 +1,43 @@
-"""Complex numbers are not differentiated: where a derivative would have to pass through one, it is refused."""
+"""Operations on complex numbers whose derivative is not known, refused where a derivative would pass through them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
+from adjit import rules
+from adjit.analysis.promotion import spelling_of
 from adjit.errors import UnsupportedError
-from adjit.ir.core import Alloc, Atom, Span, Stmt, Store, Whole
-from adjit.ir.types import Array, RefList, Scalar, Type
-from adjit.ir.visit import inner_targets, targets
-
-REMEDY = "write it with real and imaginary parts as floats of their own"
+from adjit.ir.core import Atom, Let, Stmt, Whole
+from adjit.ir.types import Array, Scalar
+from adjit.rules import linear
 
 
-def is_complex(type: Type) -> bool:
-    """Whether values of this type, or elements of such arrays, are complex."""
-    match type:
-        case Scalar():
-            return type.is_complex
-        case Array():
-            return type.dtype.is_complex
-        case RefList():
-            return type.element.dtype.is_complex
-
-
-def refuse_complex(
-    stmts: Iterable[Stmt], outputs: Iterable[Atom], varied: Callable[[Atom], bool], whole: Span
-) -> None:
-    """Raise UnsupportedError at the first complex value for which `varied` holds, or for a seeded complex output.
-
-    Complex numbers that do not depend on what is differentiated by may stay.
-    """
+def refuse_without_rule(stmts: Iterable[Stmt], varied: Callable[[Atom], bool]) -> None:
+    """Raise UnsupportedError at the first operation on varied complex numbers that has no rule for them."""
     for stmt in stmts:
-        for name in _varied_complex(stmt, varied):
+        if isinstance(stmt, Whole):
+            _refuse_whole(stmt, varied)
+        if not isinstance(stmt, Let) or not varied(stmt.target):
+            continue
+        numbers = (a.type for a in (stmt.target, *stmt.args))
+        is_complex = any(isinstance(t, Scalar) and t.is_complex for t in numbers)
+        if is_complex and not rules.get(stmt.op).takes_complex:
             raise UnsupportedError(
-                f"`{name}` is complex and depends on what is differentiated by", REMEDY, stmt.span
+                f"'{spelling_of(stmt) or stmt.op}' of complex numbers is not differentiated",
+                "write it with the real and imaginary parts",
+                stmt.span,
             )
-    if any(is_complex(a.type) for a in outputs):
-        raise UnsupportedError("the function returns a complex value", REMEDY, whole)
 
 
-def _varied_complex(stmt: Stmt, varied: Callable[[Atom], bool]) -> Iterator[str]:
-    for s in (*targets(stmt), *inner_targets(stmt)):
-        if isinstance(s.type, Scalar) and s.type.is_complex and varied(s):
-            yield s.name
-    match stmt:
-        case Store() if is_complex(stmt.array.type) and varied(stmt.value):
-            yield stmt.array.name
-        case Alloc() if is_complex(stmt.target.type) and stmt.fill is not None and varied(stmt.fill):
-            yield stmt.target.name
-        case Whole():
-            yield from (s.name for s in stmt.outs if is_complex(s.type) and varied(s))
-        case _:
-            return
+def _refuse_whole(stmt: Whole, varied: Callable[[Atom], bool]) -> None:
+    dtypes = [a.type.dtype for a in (*stmt.outs, *stmt.args) if isinstance(a.type, Array)]
+    if (
+        any(t.is_complex for t in dtypes)
+        and any(map(varied, stmt.outs))
+        and not linear.get(stmt.op).takes_complex
+    ):
+        raise UnsupportedError(
+            f"'{stmt.op}' of complex matrices is not differentiated",
+            "write it with the real and imaginary parts",
+            stmt.span,
+        )

@@ -74,6 +74,8 @@ def from_numba(type: types.Type) -> Type | None:
 def context() -> Any:
     """Numba's CPU typing context, with everything that is registered loaded."""
     typing_context: Any = cpu_target.typing_context
+    target_context: Any = cpu_target.target_context
+    target_context.refresh()  # imports the modules that register most overloads (np.sinc, cmath.cosh)
     typing_context.refresh()
     return typing_context
 

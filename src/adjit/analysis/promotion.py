@@ -16,10 +16,10 @@ import numpy as np
 from adjit.analysis import numba_types
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Let
-from adjit.ir.types import FLOAT32, FLOAT64, INT64, UNKNOWN, Array, Scalar, Type
+from adjit.ir.types import COMPLEX128, FLOAT64, INT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
-_PYTHON_NUMBERS = frozenset({"int", "float", "bool", "builtins.int", "builtins.float", "builtins.bool"})
+_PYTHON_NUMBERS = frozenset(f"{m}{n}" for m in ("", "builtins.") for n in ("int", "float", "bool", "complex"))
 _CONVERSIONS = frozenset({"int", "float", "complex"})
 _PYTHON_INTS = frozenset({"math.floor", "math.ceil", "math.trunc", "round", "builtins.round"})
 _ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
@@ -50,8 +50,10 @@ def spelling_of(let: Let) -> str | None:
         return None
     from adjit import rules
 
-    names = rules.get(let.op).spellings
-    return names[0] if names else None
+    rule = rules.get(let.op)
+    if not rule.spellings:
+        return None
+    return rule.default(any(isinstance(a.type, Scalar) and a.type.is_complex for a in let.args))
 
 
 def _ask(let: Let, arguments: tuple[Type, ...]) -> Scalar | None:
@@ -81,7 +83,9 @@ def _special(let: Let, facts: tuple[Fact, ...]) -> Scalar | None:
         case "stop_gradient":
             return first if isinstance(first, Scalar) else None
         case "real" | "imag" if isinstance(first, Scalar) and not first.is_bool:
-            return _PARTS.get(first.name, first)
+            return first.part
+        case "angle" if let.fn == "numpy.angle" and isinstance(first, Scalar) and first.differentiable:
+            return first.part
         case "select":
             got = numba_types.unify(facts[1].type, facts[2].type)
             return got if isinstance(got, Scalar) else None
@@ -89,12 +93,17 @@ def _special(let: Let, facts: tuple[Fact, ...]) -> Scalar | None:
             return None
 
 
+def _drops_imaginary(source: Type, target: Type) -> bool:
+    """Whether a conversion is of a complex number to a real one, which no `float` takes."""
+    kinds = [t for t in (source, target) if isinstance(t, Scalar)]
+    return len(kinds) == 2 and kinds[0].is_complex and (kinds[1].is_float or kinds[1].is_int)
+
+
 _APART = {"select": 0, "ldexp": 1, "round_to": 1}
 """Operands that keep their own type: a condition, an exponent of 2, a number of digits."""
 
 _SPECIAL = frozenset({"cast", "dim", "stop_gradient", "select", "real", "imag"})
 _OPERATORS = frozenset({"add", "sub", "mul", "neg", "lt", "le", "gt", "ge", "eq", "ne"})
-_PARTS = {"complex64": FLOAT32, "complex128": FLOAT64}
 
 
 def spelled_as(let: Let, arguments: tuple[Type, ...], result: Scalar) -> str | None:
@@ -116,8 +125,12 @@ def _first_float(arguments: tuple[Type, ...]) -> Scalar | None:
 
 def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
     """How the operation is typed, or None where Numba has no such operation."""
+    if numpy_rules and (let.op == "complex" or (let.fn or "").startswith("cmath.")):
+        return _type_in_python(let, facts)
     if numpy_rules and let.op not in ("cast", "dim", "stop_gradient"):
         return _type_weakly(let, facts)
+    if let.op == "cast" and _drops_imaginary(facts[0].type, let.target.type):
+        return None
     if let.op in _SPECIAL and (numpy_rules or let.fn not in _CONVERSIONS):
         raw = _special(let, facts)
     else:
@@ -133,6 +146,8 @@ def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | N
 def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     """NumPy 2's typing: operands are cast to the common type, small integers stay small."""
     common = promote(tuple(f for k, f in enumerate(facts) if _APART.get(let.op) != k))
+    if let.op == "sign" and common is not None and isinstance(common.type, Scalar) and common.type.is_complex:
+        return None  # NumPy 2's is z/abs(z); Numba has NumPy 1's
     casts = tuple(_operand_cast(let, k, f, common) for k, f in enumerate(facts))
     cast_facts = tuple(f if c is None else Fact(c) for f, c in zip(facts, casts, strict=True))
     if let.op in _SPECIAL:
@@ -152,6 +167,16 @@ def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     assert isinstance(common.type, Scalar)
     narrow = raw.is_int and common.type.is_int and not common.weak
     return Typing(casts, raw, Fact(common.type if narrow else raw))
+
+
+def _type_in_python(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
+    """Python's complex numbers: they are made in double precision of real parts, `cmath` takes and gives them; weak."""
+    wanted = FLOAT64 if let.op in ("complex", "rect") else COMPLEX128
+    if not all(isinstance(f.type, Scalar) and (f.type.part == f.type or wanted == COMPLEX128) for f in facts):
+        return None
+    casts = tuple(None if f.type == wanted else wanted for f in facts)
+    raw = _ask(let, (wanted,) * len(facts))
+    return None if raw is None else Typing(casts, raw, Fact(raw, True))
 
 
 def _operand_cast(let: Let, k: int, fact: Fact, common: Fact | None) -> Scalar | None:

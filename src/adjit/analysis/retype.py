@@ -31,7 +31,6 @@ from adjit.ir.core import (
     RefAppend,
     RefGet,
     RefNew,
-    Slice,
     Span,
     Stmt,
     Store,
@@ -41,7 +40,7 @@ from adjit.ir.core import (
     Whole,
 )
 from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
-from adjit.ir.visit import reachable
+from adjit.ir.visit import reachable, same_view
 from adjit.rules.linear.base import Matrices, dtype_of
 from adjit.rules.linear.products import loops
 
@@ -228,9 +227,7 @@ class Retyper:
                 value = self._atom(stmt.value, span)
                 return replace(stmt, array=array, index=index, value=value, fills=False)
             case View():
-                index_ = tuple(self._item(i, span) for i in stmt.index)
-                array = self._sym(stmt.array, span)
-                return replace(stmt, target=self._sym(stmt.target, span), array=array, index=index_)
+                return self._view(stmt)
             case Alloc():
                 return self._alloc(stmt)
             case Ensure():
@@ -313,21 +310,25 @@ class Retyper:
         self._out.append(replace(let, target=wide, args=cast, fn=fn))
         return Let(target, "cast", (wide,), None, let.span)
 
-    def _item(self, item: Atom | Slice, span: Span) -> Atom | Slice:
-        if isinstance(item, Slice):
-            parts = (item.start, item.stop, item.step)
-            return Slice(*(None if p is None else self._atom(p, span) for p in parts))
-        return self._atom(item, span)
+    def _view(self, view: View) -> Stmt:
+        span = view.span
+        array = self._sym(view.array, span)
+        new = same_view(view, self._sym(view.target, span), array, lambda a: self._atom(a, span))
+        self._check_shape(new.shape or (), span)
+        return new
 
-    def _alloc(self, alloc: Alloc) -> Stmt:
-        span = alloc.span
-        target = self._sym(alloc.target, span)
-        shape = self._atoms(alloc.shape, span)
+    def _check_shape(self, shape: tuple[Atom, ...], span: Span) -> None:
         wrong = next((n.type for n in shape if isinstance(n.type, Scalar) and not n.type.is_int), None)
         if wrong is not None:
             raise UnsupportedError(
                 f"an array's shape needs integers, got {wrong}", "convert it by int()", span
             )
+
+    def _alloc(self, alloc: Alloc) -> Stmt:
+        span = alloc.span
+        target = self._sym(alloc.target, span)
+        shape = self._atoms(alloc.shape, span)
+        self._check_shape(shape, span)
         like = None if alloc.like is None else self._sym(alloc.like, span)
         assert isinstance(target.type, Array)
         fill = None if alloc.fill is None else self._cast(alloc.fill, target.type.dtype, span)

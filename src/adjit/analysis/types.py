@@ -95,6 +95,21 @@ def view_index(items: tuple[Atom | Slice, ...]) -> tuple[types.Type, ...]:
     )
 
 
+def new_axes_index(axes: tuple[int | None, ...]) -> tuple[types.Type, ...]:
+    """Numba's types of the index that adds axes: full slices after the last new one are left out."""
+    last = len(axes) - axes[::-1].index(None)
+    return tuple(types.none if k is None else types.slice2_type for k in axes[:last])
+
+
+def _permuted(layout: str, axes: tuple[int | None, ...]) -> str:
+    """The layout of an array with its axes in another order."""
+    if axes == tuple(range(len(axes))):
+        return layout
+    if axes == tuple(range(len(axes)))[::-1]:
+        return {"C": "F", "F": "C"}.get(layout, layout)
+    return "A"
+
+
 @dataclass(eq=False)
 class Instance:
     """A called function for arguments of one tuple of types; `results` are joined over all rounds."""
@@ -295,13 +310,15 @@ class Inference:
         array = self._array(view.array)
         if array is None:
             return None
-        if view.transpose:
-            swapped = {"C": "F", "F": "C"}.get(array.layout, array.layout)
-            layout = array.layout if array.ndim < 2 else swapped
-            return Fact(Array(array.dtype, array.ndim, layout, array.readonly))
+        if view.shape is not None:
+            return Fact(Array(array.dtype, len(view.shape), "C", array.readonly))
+        axes = view.axes
+        if axes is not None and None not in axes:
+            return Fact(replace(array, layout=_permuted(array.layout, axes)))
         dtype = array.dtype if array.dtype.known else FLOAT64
         stand_in = Array(dtype, array.ndim, array.layout, array.readonly)
-        got = numba_types.getitem(stand_in, view_index(view.index))
+        index = view_index(view.index) if axes is None else new_axes_index(axes)
+        got = numba_types.getitem(stand_in, index)
         if not isinstance(got, Array):
             return None
         return Fact(Array(array.dtype, got.ndim, got.layout, got.readonly))

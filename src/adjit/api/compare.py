@@ -20,7 +20,7 @@ from adjit.runtime.arguments import spec_of
 from adjit.runtime.differences import STEPS, Differences, Estimate
 
 _DIRECTIONS = 3
-_TOLERANCE = {"float64": 1e-6, "float32": 5e-3}
+_TOLERANCE = {"float64": 1e-6, "complex128": 1e-6, "float32": 5e-3, "complex64": 5e-3}
 _COMPONENTS = 64
 _SETTLED = 1e-2
 
@@ -44,10 +44,6 @@ class Comparison:
             raise ArgumentError(
                 "check_grad: no argument is a float or a float array", "pass one (2.0, not 2)"
             )
-        if any(np.iscomplexobj(v) for v in self.at):
-            raise UnsupportedError(
-                "check_grad does not perturb complex arguments", "check real and imaginary parts"
-            )
         kinds = {np.asarray(v).dtype.name for v in self.at}
         self.tolerance = max(_TOLERANCE[k] for k in kinds)
         self.wide = not (
@@ -57,7 +53,7 @@ class Comparison:
 
     def run(self) -> CheckReport:
         value_error = self._values()
-        weights = [self.rng.standard_normal(np.shape(v)) for v in self._outputs(self.args)]
+        weights = [self._drawn(v) for v in self._outputs(self.args)]
         if self.scalar:
             weights[0] = np.ones(())  # so that its cotangents are those of the gradient
         reverse = self._reverse(weights)
@@ -65,7 +61,7 @@ class Comparison:
         errors: dict[str, float] = {"reverse": 0.0, "joint": 0.0, "forward": 0.0}
         forward_known = True
         for _ in range(_DIRECTIONS):
-            direction = [self.rng.standard_normal(np.shape(v)) * _size(v) for v in self.at]
+            direction = [self._drawn(v) * _size(v) for v in self.at]
             slopes = self._differences(direction, weights)
             self._compare("reverse", reverse, direction, slopes, weights, errors)
             if joint is not None:
@@ -78,6 +74,11 @@ class Comparison:
             errors["forward"] if forward_known else None,
             _DIRECTIONS,
         )
+
+    def _drawn(self, like: Any) -> Any:
+        """Normal numbers of the shape of `like`, complex where it is."""
+        drawn = self.rng.standard_normal(np.shape(like))
+        return drawn + 1j * self.rng.standard_normal(np.shape(like)) if np.iscomplexobj(like) else drawn
 
     def _values(self) -> float:
         """Compare value and final states with the plain call's; find out what f writes."""
@@ -208,19 +209,25 @@ class Comparison:
 
     def _worst(self, kind: str, gradient: Sequence[Any], weights: Sequence[Any]) -> str:
         """The component that disagrees most, among all of a small input or some of a large one."""
-        places = [(k, i) for k, v in enumerate(self.at) for i in np.ndindex(np.shape(v))]
+        places = [
+            (k, i, unit)
+            for k, v in enumerate(self.at)
+            for i in np.ndindex(np.shape(v))
+            for unit in ((1.0, 1j) if np.iscomplexobj(v) else (1.0,))
+        ]
         if len(places) > _COMPONENTS:
             places = [places[j] for j in self.rng.choice(len(places), _COMPONENTS, replace=False)]
         column, worst = (1 if kind == "joint" else 0), (0.0, "")
-        for k, i in places:
-            direction = [np.zeros(np.shape(v)) for v in self.at]
-            direction[k][i] = _size(self.at[k])
+        for k, i, unit in places:
+            direction = [np.zeros(np.shape(v), complex if np.iscomplexobj(v) else float) for v in self.at]
+            direction[k][i] = unit * _size(self.at[k])
             slopes = self._differences(direction, weights)
             slope = _best(slopes, column).slope / _size(self.at[k])
-            found = float(np.asarray(gradient[k])[i])
+            found = float((np.asarray(gradient[k])[i] * unit).real)
             gap = abs(found - slope) if np.isfinite(found) else np.inf
             if gap > worst[0]:
                 index = f"[{', '.join(map(str, i))}]" if i else ""
+                index += " along the imaginary axis" if unit == 1j else ""
                 worst = gap, f"{self._names()[k]}{index} is {found:.9g}, differences say {slope:.9g}"
         weighted = (
             "" if kind == "joint" or (self.scalar and len(weights) == 1) else " (outputs weighted at random)"
@@ -265,9 +272,10 @@ def _map(tree: Any, leaf: Callable[[Any], Any]) -> Any:
 
 
 def _cast(v: Any, wide: bool) -> Any:
-    if not wide or not _is_float(v) or (isinstance(v, float) and not isinstance(v, np.generic)):
+    if not wide or not _is_float(v) or (isinstance(v, float | complex) and not isinstance(v, np.generic)):
         return v.copy("K") if isinstance(v, np.ndarray) else v
-    return v.astype(np.float64) if isinstance(v, np.ndarray) else np.float64(v)
+    dtype = np.complex128 if np.iscomplexobj(v) else np.float64
+    return v.astype(dtype) if isinstance(v, np.ndarray) else dtype(v)
 
 
 def _copies(args: tuple[Any, ...], wide: bool = False) -> tuple[Any, ...]:
@@ -283,7 +291,7 @@ def _moved(a: Any, moved: Iterator[Any]) -> Any:
 
 
 def _like(v: Any, new: Any) -> Any:
-    return float(new) if type(v) is float else new
+    return type(v)(new) if type(v) in (float, complex) else new
 
 
 def _directed(a: Any, given: Iterator[Any]) -> Any:
@@ -291,7 +299,9 @@ def _directed(a: Any, given: Iterator[Any]) -> Any:
         if not _is_float(v):
             return None
         d = next(given)
-        return d.astype(v.dtype) if isinstance(v, np.ndarray) else float(d)
+        return (
+            d.astype(v.dtype) if isinstance(v, np.ndarray) else d.item() if isinstance(d, np.ndarray) else d
+        )
 
     return _map(a, leaf)
 
@@ -311,7 +321,8 @@ def _matched(gradients: Any, args: tuple[Any, ...]) -> list[Any]:
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> float:
-    return float(sum(np.sum(np.asarray(x) * np.asarray(y)) for x, y in zip(a, b, strict=True)))
+    """The sum of products, its real part: as cotangents and tangents are paired."""
+    return float(sum(np.sum(np.asarray(x) * np.asarray(y)).real for x, y in zip(a, b, strict=True)))
 
 
 def _refuted(
@@ -345,7 +356,7 @@ def _best(slopes: Differences, component: int) -> Estimate:
 
 def _size(v: Any) -> float:
     """How large a step is natural: the root mean square, 1 for zeros."""
-    array = np.asarray(v, dtype=np.float64)
+    array = abs(np.asarray(v)).astype(np.float64)
     return float(np.sqrt(np.mean(array * array))) or 1.0 if array.size else 1.0
 
 

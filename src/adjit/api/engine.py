@@ -14,11 +14,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from adjit.api.complex_arguments import refuse_complex_arguments
 from adjit.api.debug import debugging, trapping
-from adjit.api.source import Operator, Source
+from adjit.api.source import Source
 from adjit.ir.structure import Spec
-from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, spec_of, writable
+from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, ones_of, spec_of, writable
 from adjit.runtime.captures import watch_of
 
 _BUILDING = threading.RLock()
@@ -44,6 +43,7 @@ class Engine(Generic[P]):
         self._watch = watch_of(source.base)
         self._names = source.signature.names
         self._captured: Hashable = None
+        self._stretches = False  # whether programs depend on which extents are one
         self._plans: dict[Hashable, P] = {}
 
     def plan(self, values: tuple[Any, ...], extra: Hashable = None) -> P:
@@ -54,7 +54,9 @@ class Engine(Generic[P]):
                 parts.append((value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS))
             else:
                 parts.append(key_of(value, name))
-        key = (tuple(parts), extra, debugging.get())
+        key: Hashable = (tuple(parts), extra, debugging.get())
+        if self._stretches:
+            key = (key, ones_of(values))
         captured = self._watch.key()
         if captured is not self._captured:
             self._switch(captured)
@@ -68,8 +70,6 @@ class Engine(Generic[P]):
         """
         from adjit.runtime import program
 
-        if kind != "primal" or isinstance(self.source.base, Operator):
-            refuse_complex_arguments(self.source, specs)
         options = self.source.options
         compiled = program.build(
             program.Request(
@@ -85,6 +85,7 @@ class Engine(Generic[P]):
                 **more,
             )
         )
+        self._stretches = self._stretches or compiled.stretches
         if not debugging.get():
             return compiled
         pullback = compiled.pullback and trapping(compiled.pullback)
@@ -104,8 +105,10 @@ class Engine(Generic[P]):
         with _BUILDING:
             plan = self._plans.get(key)
             if plan is None:
+                before = self._stretches
                 specs = tuple(spec_of(v, n) for v, n in zip(values, self._names, strict=True))
-                plan = self._plans[key] = self._make(self, specs, extra)
+                plan = self._make(self, specs, extra)
+                self._plans[(key, ones_of(values)) if self._stretches and not before else key] = plan
             return plan
 
 

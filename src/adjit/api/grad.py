@@ -23,7 +23,8 @@ def grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Transfor
     Arguments: f returns a real number, or `(number, aux)` with `has_aux`. wrt: a position, a name, a path
     into a tuple ("p.D", "p.1"), or a tuple of them, which makes the gradient a tuple.
     Returns: a function whose result is the gradient: a Python float for a Python float, an array of the same
-    shape and dtype for an array, a NamedTuple of the same class with None for parts without a derivative; with
+    shape and dtype for an array, df/dx - 1j*df/dy for a complex z = x + 1j*y (JAX's convention: its conjugate is the
+    direction of steepest ascent), a NamedTuple of the same class with None for parts without a derivative; with
     `has_aux`, `(gradient, aux)`. Derivatives are with respect to values at entry; arrays that f writes end as
     the plain call leaves them.
     Raises: ArgumentError for an unknown `wrt` (here) and for arguments that do not fit (at the call).
@@ -177,6 +178,8 @@ def _scalar_result(out: Spec, has_aux: bool, source: Source) -> Leaf:
         remedy = "use aj.vjp(f, ...), or return one number, such as the sum of the elements (a loop)"
     elif isinstance(out, TupleSpec):
         remedy = "use aj.vjp(f, ...), or has_aux=True if it returns (scalar, aux)"
+    elif isinstance(out, Leaf) and isinstance(out.type, Scalar) and out.type.is_complex:
+        remedy = "return a real number, such as abs(z)**2 or z.real, or use aj.vjp(f, ...)"
     else:
         remedy = "return a float, or use aj.vjp(f, ...)"
     raise ArgumentError(reason, remedy, where)

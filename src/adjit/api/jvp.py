@@ -20,7 +20,8 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     Arguments: one tangent per primal, of its structure, shape and dtype; None means zero, also inside tuples, and
     is the only tangent of integers, bools, functions and None. Tangents are never mutated.
     Returns: `(value, tangent)`, the tangent with the structure of the value, None for parts without a derivative.
-    Arrays that f writes end as the plain call leaves them.
+    Arrays that f writes end as the plain call leaves them. The tangent of a complex number is complex: the change of
+    the number itself.
     Raises: ArgumentError if something does not fit, or if f returns nothing that carries a derivative.
     """
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):

@@ -30,6 +30,9 @@ def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback
     scalars, arrays of the same shape and dtype for arrays, None for zero and for parts without a derivative) and
     returns a tuple: one cotangent per positional argument, None for those that have none. It owns what it needs,
     never reads or writes the arguments again, and may be called any number of times.
+    Complex numbers: cotangents and tangents are paired by Re(ct * t), without conjugation, as JAX has it. A holomorphic
+    f gives ct * f'(z); `conj` gives conj(ct), `real` ct, `imag` -1j * ct, `abs` ct * conj(z)/abs(z) (0 at 0); a real
+    argument gets the real part of what complex arithmetic gives it.
     Raises: ArgumentError if an argument does not fit, or if f returns nothing that carries a derivative.
     """
     source = source_of(f)

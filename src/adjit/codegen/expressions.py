@@ -9,7 +9,7 @@ from collections.abc import Callable
 from adjit import rules
 from adjit.codegen.nesting import Plan
 from adjit.ir.core import Atom, Const, Let, Load, Slice, Stmt, Sym, Undef
-from adjit.ir.types import BOOL, INT64, Array, RefList, Scalar, Type
+from adjit.ir.types import BOOL, FLOAT64, INT64, Array, RefList, Scalar, Type
 
 _BINARY = {
     "or_": ("|", 5), "xor": ("^", 6), "and_": ("&", 7), "lshift": ("<<", 8), "rshift": (">>", 8),
@@ -43,7 +43,7 @@ def literal(value: complex, type: Scalar) -> Printed:
     if type.is_bool:
         return str(bool(value)), _ATOM
     if type.is_complex:
-        body = repr(complex(value))
+        body = _complex_literal(complex(value))
         return (body if type.name == "complex128" else f"{type.name}({body})"), _ATOM
     assert not isinstance(value, complex)
     if type.is_int:
@@ -57,6 +57,14 @@ def literal(value: complex, type: Scalar) -> Printed:
     if type.name in ("int64", "float64"):
         return body, _SIGN if body.startswith("-") else _ATOM
     return f"{type.name}({body})", _ATOM
+
+
+def _complex_literal(value: complex) -> str:
+    """A complex number; by its parts where its `repr` is no expression that gives it (inf, nan, -0.0)."""
+    parts = (value.real, value.imag)
+    if all(math.isfinite(p) and (p != 0 or math.copysign(1.0, p) > 0) for p in parts):
+        return repr(value)
+    return f"complex({', '.join(literal(p, FLOAT64)[0] for p in parts)})"
 
 
 def zero(type: Type) -> str:
@@ -74,6 +82,10 @@ def zero(type: Type) -> str:
             if type.layout == "F" and type.ndim > 1:
                 return f"{made}.T"
             return made if type.layout != "A" else f"{made}[{', '.join(['::2'] * type.ndim)}]"
+
+
+def _is_complex(a: Atom) -> bool:
+    return isinstance(a.type, Scalar) and a.type.is_complex
 
 
 class Expressions:
@@ -146,6 +158,11 @@ class Expressions:
                 return f"{self._cast_name(let)}({self.text(args[0])})", _ATOM
             case "stop_gradient":
                 return self.printed(args[0])
+            case "fdiv" if let.fn is None and _is_complex(let.target):
+                return (
+                    f"np.divide({self.text(args[0])}, {self.text(args[1])})",
+                    _ATOM,
+                )  # `/` raises in any error model
             case "fdiv" if let.fn is None:
                 if self.error_model == "numpy":
                     return f"{self.text(args[0], 10)} / {self.text(args[1], 11)}", 10
@@ -157,7 +174,7 @@ class Expressions:
                 return self._template(let)
 
     def _template(self, let: Let) -> Printed:
-        form = rules.get(let.op).form(let.fn)
+        form = rules.get(let.op).form(let.fn, any(map(_is_complex, let.args)))
         form = re.sub(r"^numpy\.", "np.", form).removeprefix("builtins.")
         call = re.fullmatch(r"[\w.]+\(\{0\}(, \{\d\})*\)", form) is not None
         least = 0 if call else _ATOM
@@ -206,7 +223,8 @@ class Expressions:
         body, _ = self.statement(stmt)
         if isinstance(stmt, Let) and stmt.fn is None and len(stmt.args) == 2:
             short = _AUGMENTED.get(stmt.op)
-            if short == "/" and stmt.op == "fdiv" and self.error_model != "numpy":
+            plain = self.error_model == "numpy" and not _is_complex(stmt.target)
+            if short == "/" and stmt.op == "fdiv" and not plain:
                 short = None
             if short is not None and self.text(stmt.args[0]) == place:
                 return f"{place} {short}= {self.text(stmt.args[1])}"

@@ -84,6 +84,29 @@ def grow(record, need):
     return larger
 '''
 
+_SEEN_AS = '''def seen_as(a, shape, strides):
+    """A view of contiguous memory in another shape, whether or not the array's type says that it is contiguous."""
+    return a.reshape(shape)
+
+
+@overload(seen_as)
+def seen_as_typed(a, shape, strides):
+    """The same for Numba."""
+
+    def by_type(a, shape, strides):
+        return a.reshape(shape)
+
+    def by_strides(a, shape, strides):
+        step = a.itemsize
+        for axis in range(a.ndim - 1, -1, -1):
+            if a.size and a.shape[axis] != 1 and a.strides[axis] != step:
+                raise NotImplementedError("incompatible shape for array")
+            step *= a.shape[axis]
+        return as_strided(a, shape, strides)
+
+    return by_type if a.layout == "C" else by_strides
+'''
+
 _SZMUL = '''@njit(cache=True{options})
 def szmul(ct, slope):
     """The strong-zero product: 0 times inf or nan is 0."""
@@ -96,7 +119,7 @@ def choose(condition, a, b):
     return a if condition else b
 '''
 
-_HELPERS = {"fdiv": _FDIV, "grow": _GROW, "szmul": _SZMUL, "choose": _CHOOSE}
+_HELPERS = {"fdiv": _FDIV, "grow": _GROW, "seen_as": _SEEN_AS, "szmul": _SZMUL, "choose": _CHOOSE}
 _SCALARS = (
     "complex128", "complex64", "float32", "float64", "int16", "int32", "int64", "int8",
     "uint16", "uint32", "uint64", "uint8",
@@ -163,11 +186,13 @@ def _docstring(doc: str) -> list[str]:
 def _imports(text: str, lists: list[Array]) -> str:
     scalars = {s for s in _SCALARS if re.search(rf"(?<![\w.]){s}(?=\()", text)}
     scalars |= {a.dtype.name for a in lists if not a.dtype.is_bool}
-    lines = ["import math"] if "math." in text else []
+    lines = [f"import {m}" for m in ("cmath", "math") if re.search(rf"(?<![\w.]){m}\.", text)]
     constants = [c for c in ("inf", "nan") if re.search(rf"(?<![\w.]){c}\b", text)]
     lines += [f"from math import {', '.join(constants)}"] if constants else []
     lines += ["", "import numpy as np"] if re.search(r"\bnp\.", text) else []
     lines += ["", f"from numba import {', '.join([*sorted(scalars), 'njit', *(['types'] if lists else [])])}"]
+    if "as_strided(" in text:
+        lines += ["from numba.extending import overload", "from numpy.lib.stride_tricks import as_strided"]
     if lists:
         lines += ["from numba.typed import List", ""]
         lines += [f"{array_name(a)} = {_array_type(a)}" for a in lists]

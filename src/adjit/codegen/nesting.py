@@ -40,6 +40,9 @@ from adjit.ir.visit import blocks, operands, targets, walk, yields
 _MAX_WEIGHT = 24
 _RAISING = frozenset({"div", "floordiv", "mod", "pow"})
 _BARRIERS = (Store, Loop, If, Custom, Call, Raise, RefAppend, Whole)
+_MANY = 25
+"""More arguments of a call than this are plain names: past 30 of them Numba reads no other call."""
+
 _CONTROL = (Loop, If, Custom, Call, Raise)
 
 
@@ -203,6 +206,8 @@ class Plan:
                 return (source_line(stmt.span) or "").startswith("return")
             return end.line in (0, stmt.span.line)
         if isinstance(user, Ensure | RefAppend | Custom | Whole) or user.span.line != stmt.span.line:
+            return False
+        if isinstance(user, Call) and len(user.args) > _MANY:
             return False
         target = self.target(stmt)
         if isinstance(user, Let) and user.op in ("select", "szmul", "dim", "stop_gradient"):

@@ -20,6 +20,7 @@ from adjit.codegen.expressions import Expressions, array_name, zero
 from adjit.codegen.lines import INDENT, else_lines, with_comment
 from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.nesting import Plan
+from adjit.codegen.views import contiguous_by_type, view
 from adjit.codegen.while_form import While
 from adjit.ir.core import (
     FALSE,
@@ -113,6 +114,7 @@ class _Printer:
         self._lines: list[str] = []
         self._depth = 0
         self._span: Span | None = None
+        self._contiguous = contiguous_by_type(function)
         self._copied: set[Sym] = set()
         self._name_all(function, frozenset() if within is None else within.taken)
         unsigned = unsigned_indices(function) if within is None else within.unsigned
@@ -275,8 +277,7 @@ class _Printer:
                 place = self.show.element(stmt.array, stmt.index)
                 self.line(self.show.assignment(place, stmt.value), stmt.span)
             case View():
-                tail = ".T" if stmt.transpose else f"[{self.show.subscript(stmt.index)}]"
-                self.line(f"{self.name(stmt.target)} = {self.name(stmt.array)}{tail}", stmt.span)
+                self.line(f"{self.name(stmt.target)} = {view(stmt, self.show, self._contiguous)}", stmt.span)
             case Alloc():
                 self.line(f"{self.name(stmt.target)} = {allocation(stmt, self.show)}", stmt.span)
             case Ensure():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adjit.frontend import creation, expressions, indexing, iteration, lists
+from adjit.frontend import creation, expressions, indexing, iteration, lists, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
     NONE,
@@ -17,7 +17,7 @@ from adjit.frontend.values import (
     TupleValue,
     Value,
 )
-from adjit.ir.core import ONE, ZERO, Atom, Loop, Sym, Undef, View, const
+from adjit.ir.core import ONE, ZERO, Atom, Loop, Sym, Undef, const
 from adjit.ir.types import UNKNOWN, Array, Scalar
 
 # attributes and methods
@@ -40,13 +40,11 @@ def attribute(lx: Lowering, array: Sym | Undef, name: str, node: ast.AST) -> Val
             lx.refuse(node, "the dtype of this array is not known yet", "give the dtype explicitly")
         return Static(np.dtype(type_.dtype.name))
     if name == "T":
-        if type_.ndim < 2:
-            return array
-        target = Sym(array.name, Array(type_.dtype, type_.ndim, "?", type_.readonly))
-        lx.builder.append(View(target, array, (), True, lx.span(node)))
-        return target
+        return views.transposed(lx, array, node)
     if name == "flat":
         return FlatValue(array)
+    if name in ("real", "imag"):
+        lx.refuse(node, f"'.{name}' of a whole array", f"take it of the elements: `{array.name}[i].{name}`")
     return Method(array, name)
 
 
@@ -69,7 +67,7 @@ def call_method(
 ) -> Value:
     """`array.name(*args)`."""
     if name == "copy" and not args and not kwargs:
-        return lists.copied(lx, array, node) if array in lx.lists else copy(lx, array, None, node)
+        return lists.copied(lx, array, node) if array in lx.lists else copy(lx, array, None, node, order="C")
     if name == "flatten" and not args and not kwargs:
         return _flattened(lx, array, node)
     if name == "astype" and len(args) == 1 and not kwargs:
@@ -81,6 +79,8 @@ def call_method(
         return NONE
     if name == "item" and not args and isinstance(array.type, Array) and array.type.ndim == 0:
         return lx.builder.load(array, ())
+    if name in views.METHODS and array not in lx.lists:
+        return views.METHODS[name](lx, array, args, dict(kwargs), node)
     if array in lx.lists:
         lx.refuse(node, f"the list method '{name}' is not supported", lists.FIXED)
     lx.refuse(node, f"the array method '{name}' is not supported", "write the loop over its elements")
@@ -127,12 +127,19 @@ def nest(lx: Lowering, array: Sym, body: Callable[[tuple[Atom, ...]], None]) -> 
     level(0, ())
 
 
-def copy(lx: Lowering, array: Sym, dtype: Scalar | None, node: ast.AST, through: str | None = None) -> Sym:
-    """A fresh array of the same elements; `through` is an op applied to each."""
+def copy(
+    lx: Lowering,
+    array: Sym,
+    dtype: Scalar | None,
+    node: ast.AST,
+    through: str | None = None,
+    order: str = "K",
+) -> Sym:
+    """A fresh array of the same elements; `through` is an op applied to each. `order` is NumPy's: "C" or "K"."""
     type_ = array.type
     assert isinstance(type_, Array)
     dtype = dtype or type_.dtype
-    fortran = type_.layout == "F" and type_.ndim > 1
+    fortran = type_.layout == "F" and type_.ndim > 1 and order == "K"
     target_type = Array(dtype, type_.ndim, "F" if fortran else "C")
     with lx.at(node):
         target = lx.builder.alloc(

@@ -249,8 +249,8 @@ def _cast(
     if not args:
         return creation.zero_of(dtype, 0)
     if fn == "complex" and len(args) == 2:
-        imaginary = lx.let("mul", expressions.number(lx, args[1], node), Const(1j, dtype))
-        return lx.let("add", expressions.number(lx, args[0], node), imaginary)
+        with lx.at(node):
+            return lx.let("complex", *(expressions.number(lx, a, node) for a in args))
     if len(args) != 1:
         lx.refuse(node, f"'{fn}' takes one argument")
     if isinstance(args[0], Static) and isinstance(args[0].value, str):

@@ -23,18 +23,21 @@ from adjit.frontend.values import (
     Closure,
     Conflict,
     Flow,
+    Once,
+    RangeValue,
     Static,
     TupleValue,
     Unbound,
     Value,
     atoms,
     is_atom,
+    is_iterator,
     joined_type,
     kind,
     same_static,
 )
 from adjit.ir.builder import Builder
-from adjit.ir.core import FALSE, TRUE, Atom, Const, Function, If, Slice, Span, Stmt, Sym, Undef
+from adjit.ir.core import FALSE, ONE, TRUE, Atom, Const, Function, If, Slice, Span, Stmt, Sym, Undef
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar
 
 RETURN, BREAK, CONTINUE, RESULT = "$return", "$break", "$continue", "$result"
@@ -93,6 +96,7 @@ class Frame:
     fixed: dict[str, object] = field(default_factory=dict)
     plain: bool = True
     error_model: str = "python"
+    finished: bool = False  # its names belong to where it was called
     at: Span | None = None  # of a library function: the place of its call, which everything in it has
 
 
@@ -137,6 +141,9 @@ class Lowering:
         self.params: set[Sym] = set()
         self.options = Options()
         self.extents: dict[tuple[Sym, int], Sym] = {}
+        self.ones: set[tuple[Sym, int]] = set()  # axes of the arguments whose extent is one
+        self.stretches = False  # whether that was asked
+        self.loops = 0  # how many loops are being lowered, one in the other
         self.integers = Extents(self.builder.shapes, lambda: self.builder.scopes)
         self.recursive: set[object] = set()  # code that calls itself
         self.templates: list[Template] = []  # recursive functions being lowered, outer first
@@ -198,6 +205,23 @@ class Lowering:
         if isinstance(flag, Const):
             return FALSE if flag.value else TRUE
         return self.let("not_", flag, type=BOOL, name=name)
+
+    def named(self, value: Value, node: ast.AST) -> Value:
+        """What a name is bound to that is given the value."""
+        if is_iterator(value):
+            return Once(value, self.loops)
+        if isinstance(value, TupleValue) and any(is_iterator(item) for item in value.items):
+            self.refuse(node, "an iterator in a tuple", "make it where it is used")
+        return value
+
+    @contextmanager
+    def in_loop(self) -> Generator[None]:
+        """What is lowered inside the `with` may run several times."""
+        self.loops += 1
+        try:
+            yield
+        finally:
+            self.loops -= 1
 
     # paths
 
@@ -379,17 +403,29 @@ class Lowering:
         base, before = self.prefix(array)
         axis += len(before)
         if base not in self.params:
-            return self._dim(base, axis)
-        if (base, axis) not in self.extents:
+            found = self._dim(base, axis)
+        elif (base, axis) in self.extents:
+            found = self.extents[base, axis]
+        else:
             with self.builder.collect() as block:
-                self.extents[base, axis] = self._dim(base, axis)
+                found = self.extents[base, axis] = self._dim(base, axis)
             self.head += block
-        return self.extents[base, axis]
+        return found
 
     def _dim(self, array: Sym, axis: int) -> Sym:
         target = self.builder.dim(array, axis)
         self.integers.note(target, "dim", (array, axis))
         return target
+
+    def is_one(self, extent: Atom) -> bool:
+        """Whether an extent is known to be one: a constant, or an argument's."""
+        if not isinstance(extent, Sym):
+            return extent == ONE
+        op, args = self.integers.meanings.get(extent, ("", ()))
+        if op != "dim" or args[0] not in self.params:
+            return False
+        self.stretches = True
+        return args in self.ones
 
     # views of leading axes, so that a[i][j] is one load
 
@@ -456,7 +492,9 @@ def portable(value: Value) -> bool:
         case TupleValue():
             return all(portable(item) for item in value.items)
         case Closure():
-            return not value.defaults and not value.keyword_defaults
+            return not (value.defaults or value.keyword_defaults or value.frame.finished)
+        case RangeValue():
+            return all(isinstance(a, Const) for a in (value.lo, value.hi, value.step))
         case _:
             return is_atom(value) or isinstance(value, Static | Conflict)
 

@@ -11,10 +11,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from adjit.frontend import arrays, expressions, library
 from adjit.frontend.context import DeadPath, Lowering
-from adjit.frontend.values import Axis, Elements, Place, Value, is_array, is_scalar, kind
+from adjit.frontend.values import (
+    NONE,
+    Axis,
+    Elements,
+    Place,
+    SliceValue,
+    Static,
+    Value,
+    is_array,
+    is_scalar,
+    kind,
+    same_static,
+)
 from adjit.ir.core import ONE, ZERO, Atom, Call, Const, If, Loop, Raise, Slice, Store, Sym, Undef, const
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.ir.visit import walk
@@ -76,7 +89,7 @@ def elements_of(lx: Lowering, value: Value, node: ast.AST) -> Elements:
 
 def whole(lx: Lowering, array: Sym) -> Elements:
     """All of an array in memory."""
-    shape = arrays.shape_of(lx, array)
+    shape = lx.builder.shapes.get(array) or arrays.shape_of(lx, array)
     base, before = lx.prefix(array)
     axes = tuple(Axis(ZERO, ONE, n) for n in shape)
     return part(lx, base, (*before, *axes))
@@ -91,6 +104,25 @@ def part(lx: Lowering, base: Sym, items: tuple[Atom | Axis, ...]) -> Elements:
         return lx.builder.load(base, index_at(lx, items, places))
 
     return Elements(shape, at, base.type.dtype, (base, items))
+
+
+def with_new_axes(value: Elements, parts: Sequence[Value]) -> Elements:
+    """What the other parts of an index select, with an axis of extent one for each None among them."""
+    fresh: list[bool] = []
+    dots = len(value.shape) - sum(isinstance(p, SliceValue) for p in parts)
+    for p in parts:
+        if isinstance(p, SliceValue) or same_static(p, NONE):
+            fresh.append(not isinstance(p, SliceValue))
+        elif isinstance(p, Static):
+            fresh += [False] * dots
+    fresh += [False] * (len(value.shape) - fresh.count(False))
+    old = iter(value.shape)
+    shape = tuple(ONE if new else next(old) for new in fresh)
+
+    def at(places: tuple[Place, ...]) -> Atom:
+        return value.at(tuple(p for p, new in zip(places, fresh, strict=True) if not new))
+
+    return Elements(shape, at, value.dtype)
 
 
 def index_at(lx: Lowering, items: tuple[Atom | Axis, ...], places: tuple[Place, ...]) -> tuple[Atom, ...]:
@@ -122,18 +154,27 @@ def position(lx: Lowering, place: Place) -> Atom:
 # shapes
 
 
-def broadcast(lx: Lowering, shapes: Sequence[tuple[Atom, ...]], node: ast.AST) -> tuple[Atom, ...]:
-    """The common shape by NumPy's rules; what is not known to agree is checked at run time.
+def broadcast(
+    lx: Lowering, operands: Sequence[Elements], node: ast.AST
+) -> tuple[tuple[Atom, ...], list[Elements]]:
+    """The common shape by NumPy's rules, and the operands with the extents spelled out that are stretched.
 
-    An extent that only turns out to be one at run time is not stretched: that raises, too.
+    Stretched are extents that are known to be one: constants, and extents of arguments. What is not known to agree is
+    checked at run time; another extent that only turns out to be one there is not stretched: that raises, too.
     """
-    rank = max(map(len, shapes), default=0)
+    rank = max((len(o.shape) for o in operands), default=0)
     out: list[Atom] = []
+    shapes = [list(o.shape) for o in operands]
     for d in range(rank):
-        found = [s[len(s) - rank + d] for s in shapes if len(s) - rank + d >= 0]
-        wide = [e for e in found if e != ONE]
-        out.append(ONE if not wide else agreed(lx, wide, node))
-    return tuple(out)
+        at = [(s, len(s) - rank + d) for s in shapes if len(s) - rank + d >= 0]
+        extents = [s[k] for s, k in at]
+        if not all(lx.integers.same(e, extents[0]) for e in extents):
+            for s, k in at:
+                s[k] = ONE if lx.is_one(s[k]) else s[k]
+        wide = [s[k] for s, k in at if s[k] != ONE]
+        out.append(agreed(lx, wide, node) if wide else ONE)
+    pairs = zip(operands, shapes, strict=True)
+    return tuple(out), [o if list(o.shape) == s else replace(o, shape=tuple(s)) for o, s in pairs]
 
 
 def agreed(lx: Lowering, extents: Sequence[Atom], node: ast.AST) -> Atom:
@@ -170,7 +211,7 @@ def aligned(places: tuple[Place, ...], shape: tuple[Atom, ...]) -> tuple[Place, 
 def apply(lx: Lowering, op: str, args: Sequence[Value], node: ast.AST, fn: str | None = None) -> Elements:
     """`op` of each element of operands that are broadcast together."""
     operands = [elements_of(lx, a, node) for a in args]
-    shape = broadcast(lx, [o.shape for o in operands], node)
+    shape, operands = broadcast(lx, operands, node)
     operands = [_once(lx, o, shape, node) for o in operands]
     span = lx.span(node)
     type_ = _type(op, operands)
@@ -361,15 +402,18 @@ def copied(lx: Lowering, value: Value, node: ast.AST) -> Sym:
 def fitted(lx: Lowering, source: Elements, shape: tuple[Atom, ...], message: str, node: ast.AST) -> Elements:
     """The source of a store into this shape: extents of one may stand in front, the others must fit."""
     while len(source.shape) > len(shape):
-        if source.shape[0] != ONE:
+        if not lx.is_one(source.shape[0]):
             lx.refuse(node, f"{kind(source)} is assigned to {len(shape)} dimensions")
         inner = source.at
         source = Elements(source.shape[1:], lambda p, at=inner: at((Place(ZERO), *p)), source.dtype)
-    offset = len(shape) - len(source.shape)
-    for k, extent in enumerate(source.shape):
-        if extent != ONE:
-            check_equal(lx, extent, shape[offset + k], message, node)
-    return source
+    own = list(source.shape)
+    for k, extent in enumerate(shape[len(shape) - len(own) :]):
+        if not lx.integers.same(own[k], extent):
+            if lx.is_one(own[k]):
+                own[k] = ONE
+            else:
+                check_equal(lx, own[k], extent, message, node)
+    return replace(source, shape=tuple(own))
 
 
 def assign(lx: Lowering, target: Elements, value: Value, node: ast.AST) -> None:

@@ -25,10 +25,12 @@ from adjit.frontend.frozen import DIFFERENT
 from adjit.frontend.values import (
     FIRST_TURN,
     NONE,
+    SPENT,
     Closure,
     Conflict,
     Elements,
     Method,
+    Once,
     SliceValue,
     Static,
     TupleValue,
@@ -171,6 +173,12 @@ def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
                 raise DeadPath
             if value is None or isinstance(value, Unbound):
                 lx.refuse(node, f"'{name}' is read before it is assigned", "assign it first")
+            if isinstance(value, Once):
+                if value is SPENT or value.loops != lx.loops:
+                    reason = f"the iterator '{name}' is run over more than once, and goes on where it stopped"
+                    lx.refuse(node, reason, "make it anew for each loop")
+                scope.env.names[name] = SPENT
+                return value.value
             return value
         if scope.lexical is None:
             break

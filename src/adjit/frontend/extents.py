@@ -134,8 +134,8 @@ class Extents:
         if isinstance(term, tuple):
             if term[0] == "dim":
                 return True
-            parts = [(not f[1] and f[0] >= 0) or self._nonnegative(f) for f in term[1]]
-            return any(parts) if term[0] == "max" else term[0] == "min" and all(parts)
+            parts = [self._nonnegative(f) for f in term[1]]
+            return any(parts) if term[0] == "max" else all(parts)
         return False
 
     def _nonnegative(self, f: Form) -> bool:

@@ -54,7 +54,9 @@ class Picking:
 def picking(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) -> Picking:
     """What `owner[parts]` names, where at least one part is an array."""
     items = _items(lx, owner, parts, node)
-    common = elements.broadcast(lx, [i.shape for i in items if isinstance(i, Elements)], node)
+    common, arrays = elements.broadcast(lx, [i for i in items if isinstance(i, Elements)], node)
+    rest = iter(arrays)
+    items = tuple(next(rest) if isinstance(i, Elements) else i for i in items)
     chosen = [k for k, i in enumerate(items) if i is not None and not isinstance(i, Axis)]
     together = chosen[-1] - chosen[0] + 1 == len(chosen)
     before = items[: chosen[0]] if together else ()

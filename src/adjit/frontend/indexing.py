@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from adjit.frontend import elements, expressions, fancy, lists, remedies
+from adjit.frontend import elements, expressions, fancy, lists, remedies, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
+    NONE,
     Axis,
     FlatValue,
     SliceValue,
@@ -16,6 +17,7 @@ from adjit.frontend.values import (
     is_array,
     is_scalar,
     kind,
+    same_static,
 )
 from adjit.ir.core import Atom, Const, If, Raise, Slice, Sym, const
 from adjit.ir.types import BOOL, Array, Scalar
@@ -42,7 +44,15 @@ def elements_at(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Valu
     parts = parts_of(index)
     if any(elements.is_whole(p) for p in parts):
         return fancy.gather(lx, owner, parts, node)
+    if any(same_static(p, NONE) for p in parts):
+        old = section(lx, owner, old_axes(parts), node)
+        return elements.with_new_axes(elements.elements_of(lx, old, node), parts)
     return section(lx, owner, parts, node)
+
+
+def old_axes(parts: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The parts of an index that stand for axes which the array has."""
+    return tuple(p for p in parts if not same_static(p, NONE))
 
 
 def section(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) -> Value:
@@ -82,6 +92,8 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
         if owner in lx.lists:
             lx.refuse(node, "a list is indexed by an array", "make it an array: np.array(...)")
         return elements.solid(lx, fancy.gather(lx, owner, parts, node), node)
+    if any(same_static(p, NONE) for p in parts):
+        return views.with_new_axes(lx, owner, parts, node)
     base, items = resolve(lx, owner, parts, node)
     if owner in lx.lists and not is_element(items):
         view = lx.builder.view(base, items, Array(_dtype(base), 1, "?"))

@@ -47,7 +47,7 @@ def call_function(
     signature = calls.explicit_signature(lx, dispatcher, names, node)
     if signature is not None:
         names = calls.cast_arguments(lx, signature, names)
-    frame.env = Env(names)
+    frame.env = Env({k: lx.named(v, node) for k, v in names.items()})
     value = recursion.run(lx, frame, source.node, node)
     return value if signature is None else calls.cast_result(lx, signature, value, node)
 
@@ -96,6 +96,7 @@ def call_closure(
     fn, outer = closure.node, closure.frame
     name = fn.name if isinstance(fn, ast.FunctionDef) else "<lambda>"
     bound = bind_arguments(lx, fn, name, args, kwargs, closure.defaults, closure.keyword_defaults, node)
+    bound = {k: lx.named(v, node) for k, v in bound.items()}
     top = outer
     while top.lexical is not None:
         top = top.lexical
@@ -131,6 +132,7 @@ def run_body(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Val
             raise DeadPath
         return _returned(lx, frame, fn)
     finally:
+        frame.finished = True
         del lx.frames[depth:]
 
 

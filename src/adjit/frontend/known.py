@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import cmath
 import functools
 import math
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from adjit.frontend import (
     products,
     reductions,
     statements,
+    views,
 )
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
@@ -216,6 +218,20 @@ def _log(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AS
     return parts[0] if len(parts) == 1 else expressions.binary(lx, ast.Div(), parts[0], parts[1], node)
 
 
+def _complex_log(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if kwargs or not 1 <= len(args) <= 2:
+        lx.refuse(node, "'cmath.log' with these arguments is not supported")
+    parts = [calls.apply_rule(lx, cmath.log, (expressions.number(lx, a, node),), node) for a in args]
+    return parts[0] if len(parts) == 1 else expressions.binary(lx, ast.Div(), parts[0], parts[1], node)
+
+
+def _polar(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if kwargs or len(args) != 1:
+        lx.refuse(node, "'cmath.polar' takes one argument")
+    x = (expressions.number(lx, args[0], node),)
+    return TupleValue((calls.apply_rule(lx, abs, x, node), calls.apply_rule(lx, cmath.phase, x, node)))
+
+
 _GROUPS = {int: "is_int", float: "is_float", complex: "is_complex", bool: "is_bool"}
 
 
@@ -295,12 +311,6 @@ def _shape(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
     return TupleValue(arrays.shape_of(lx, args[0]))
 
 
-def _transpose(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    if kwargs or len(args) != 1 or not isinstance(args[0], Sym) or not is_array(args[0]):
-        lx.refuse(node, "'np.transpose' with these arguments is not supported")
-    return arrays.attribute(lx, args[0], "T", node)
-
-
 # adjit's own markers
 
 
@@ -363,6 +373,8 @@ _HANDLERS: dict[object, Handler] = {
     round: _round,
     pow: _pow,
     math.log: _log,
+    cmath.log: _complex_log,
+    cmath.polar: _polar,
     divmod: _divmod,
     isinstance: _isinstance,
     print: _print,
@@ -381,7 +393,7 @@ _HANDLERS: dict[object, Handler] = {
     np.dtype: _dtype_call,
     np.size: _size,
     np.shape: _shape,
-    np.transpose: _transpose,
+    **views.FUNCTIONS,
     **{
         getattr(np, name): creation.creation(name)
         for name in ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")

@@ -232,7 +232,9 @@ class inner_scope:
         frame = Frame("<listcomp>", outer.file, scope, Env(), None, outer, frozen=outer.frozen)
         frame.plain, frame.at, frame.error_model = outer.plain, outer.at, outer.error_model
         self.lx.frames.append(frame)
+        self.lx.loops += 1
         self.depth = len(self.lx.frames)
 
     def __exit__(self, *_: object) -> None:
+        self.lx.loops -= 1
         del self.lx.frames[self.depth - 1 :]

@@ -14,7 +14,18 @@ from dataclasses import dataclass
 
 from adjit.errors import UnsupportedError
 from adjit.frontend import expressions, iteration, liveness, statements
-from adjit.frontend.context import BREAK, CONTINUE, EXITS, RESULT, RETURN, Branch, Env, Lowering, hint_of
+from adjit.frontend.context import (
+    BREAK,
+    CONTINUE,
+    EXITS,
+    RESULT,
+    RETURN,
+    Branch,
+    Env,
+    Lowering,
+    hint_of,
+    portable,
+)
 from adjit.frontend.values import (
     FIRST_TURN,
     UNBOUND,
@@ -85,7 +96,8 @@ class _Plan:
         env, _ = self.start()
         env.names.update(dict.fromkeys(names, FIRST_TURN))
         try:
-            end = self.lx.attempt(env, lambda: _ignore(turn)).env
+            with self.lx.in_loop():
+                end = self.lx.attempt(env, lambda: _ignore(turn)).env
         except UnsupportedError:
             return False
         for name in names:
@@ -137,11 +149,10 @@ class _Plan:
             return None, value
         template = value
         if isinstance(old, Unbound):
-            return (
-                (self.slot(name, UNBOUND, template), value)
-                if any(True for _ in atoms(value))
-                else (None, value)
-            )
+            if not portable(value):
+                return None, Conflict((kind(value), "nothing"))
+            has_atoms = any(True for _ in atoms(value))
+            return (self.slot(name, UNBOUND, template), value) if has_atoms else (None, value)
         if name == RETURN and not isinstance(value, Sym | Const | Undef):
             raise AssertionError
         found = fits(old, template)
@@ -181,7 +192,8 @@ def _emit(
         index = None if bounds is None else _index(lx, bounds, hint)
         stop: list[Atom | None] = []
         try:
-            branch = lx.attempt(start, lambda index=index, stop=stop: stop.append(turn(index)))
+            with lx.in_loop():
+                branch = lx.attempt(start, lambda index=index, stop=stop: stop.append(turn(index)))
         except UnsupportedError:
             if not plan.scout(lambda index=index: turn(index)):
                 raise

@@ -30,6 +30,7 @@ class Lowered:
     dependencies: everything that a cache key must contain, as a tuple of strings and numbers.
     options: error_model, fastmath, parallel, boundscheck of the program (see `options`).
     guarded: divisions that must raise by themselves (see `transform.guard`).
+    stretches: whether the program depends on which extents of its arguments are one.
     """
 
     function: Function
@@ -38,6 +39,7 @@ class Lowered:
     dependencies: tuple[object, ...]
     options: dict[str, object] = field(default_factory=dict)
     guarded: frozenset[Sym] = frozenset()
+    stretches: bool = False
 
 
 def lower(f: object, specs: tuple[Spec, ...], plain: bool = True) -> Lowered:
@@ -104,7 +106,8 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
     _refuse_written_captures(whole, frozenset(hidden))
     whole = replace(whole, functions=reachable(whole, lx.functions.values()))
     cleaned = everywhere(whole, clean)
-    return Lowered(cleaned, tuple(arrays), out, tuple(lx.dependencies), *lx.options.combined(dispatcher))
+    options = lx.options.combined(dispatcher)
+    return Lowered(cleaned, tuple(arrays), out, tuple(lx.dependencies), *options, lx.stretches)
 
 
 def _unpartial(f: object) -> tuple[object, tuple[object, ...], dict[str, object]]:
@@ -157,6 +160,7 @@ def _argument(lx: Lowering, spec: Spec, name: str, params: list[Sym], node: ast.
     match spec:
         case Leaf():
             params.append(Sym(name, spec.type))
+            lx.ones.update((params[-1], axis) for axis in spec.ones)
             return params[-1]
         case NoneSpec():
             return NONE

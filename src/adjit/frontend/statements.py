@@ -128,7 +128,7 @@ def bind(lx: Lowering, target: ast.expr, value: Value) -> None:
     match target:
         case ast.Name():
             _name(lx, value, target.id)
-            lx.env.names[target.id] = value
+            lx.env.names[target.id] = lx.named(value, target)
         case ast.Tuple() | ast.List():
             _unpack(lx, target, value)
         case ast.Subscript():

@@ -163,6 +163,14 @@ class Elements:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Once:
+    """An iterator that has a name: it can be run over once, in as many loops as it was made in."""
+
+    value: Value
+    loops: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Conflict:
     """A name that is bound to values of different kinds on different paths: refused when it is read."""
 
@@ -191,12 +199,15 @@ Value = (
     | FlatValue
     | NdEnumerateValue
     | Elements
+    | Once
     | Conflict
     | Unbound
 )
 
 NONE = Static(None)
 UNBOUND = Unbound()
+SPENT = Once(NONE, -1)
+"""An iterator that has been run over."""
 FIRST_TURN = Unbound()
 """A name that is bound only by a later turn of the loop: paths that read it do not exist in the first one."""
 
@@ -214,6 +225,12 @@ def is_scalar(value: Value) -> bool:
 def is_array(value: Value) -> bool:
     """An array."""
     return isinstance(value, Sym | Undef) and isinstance(value.type, Array)
+
+
+def is_iterator(value: Value) -> bool:
+    """Whether running over the value uses it up."""
+    once = ZipValue | EnumerateValue | ReversedValue | IndexSpace | FlatValue | NdEnumerateValue
+    return isinstance(value, once)
 
 
 def kind(value: Value) -> str:

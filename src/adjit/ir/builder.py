@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from adjit.ir.core import (
     NOWHERE,
@@ -35,6 +36,9 @@ _COMPARISONS = frozenset(
     {"lt", "le", "gt", "ge", "eq", "ne", "not_", "isnan", "isinf", "isfinite", "signbit"}
     | {"logical_and", "logical_or", "logical_xor", "logical_not"}
 )
+
+
+_PARTS = frozenset({"real", "imag", "abs", "angle"})
 
 
 class Builder:
@@ -101,10 +105,10 @@ class Builder:
         self.append(Let(target, op, args, fn, self.span))
         return target
 
-    def op(self, name: str, *args: Atom | float, fn: str | None = None, hint: str | None = None) -> Atom:
-        """`name(*args)`; Python numbers take the dtype of the float operand, else int64."""
+    def op(self, name: str, *args: Atom | complex, fn: str | None = None, hint: str | None = None) -> Atom:
+        """`name(*args)`; Python numbers take the dtype of the float or complex operand, else int64."""
         dtype = _common(args)
-        atoms = tuple(a if not isinstance(a, int | float) else const_of(a, dtype) for a in args)
+        atoms = tuple(a if not isinstance(a, int | float | complex) else const_of(a, dtype) for a in args)
         if self.simplify:
             short = _simplified(name, atoms)
             if short is not None:
@@ -119,6 +123,10 @@ class Builder:
             value = atoms[1].type
             assert isinstance(value, Scalar)
             type_ = value
+        elif name in _PARTS:
+            type_ = dtype.part
+        elif name == "complex":
+            type_ = dtype.complexified
         else:
             type_ = dtype
         target = self.let(name, *atoms, type=type_, fn=fn, name=hint)
@@ -142,11 +150,15 @@ class Builder:
         return self.op("add", x, c) if c > 0 else self.op("sub", x, -c)
 
     def cast(self, a: Atom, type: Scalar) -> Atom:
-        """`type(a)`; nothing where it already is."""
+        """`type(a)`; nothing where it already is. A complex number becomes a float by its real part."""
         if a.type == type:
             return a
         if isinstance(a, Const) and type.is_float and not isinstance(a.value, complex):
             return Const(float(a.value), type)
+        if isinstance(a, Const) and type.is_complex:
+            return Const(complex(a.value), type)
+        if isinstance(a.type, Scalar) and a.type.is_complex and type.is_float:
+            return self.cast(self.op("real", a), type)
         return self.let("cast", a, type=type)
 
     def dim(self, array: Sym, axis: int) -> Sym:
@@ -172,10 +184,21 @@ class Builder:
         finally:
             self._filling.discard(array)
 
-    def view(self, array: Sym, index: tuple[Atom | Slice, ...], type: Array, transpose: bool = False) -> Sym:
+    def view(self, array: Sym, index: tuple[Atom | Slice, ...], type: Array) -> Sym:
         target = Sym(array.name, type)
-        self.append(View(target, array, index, transpose, self.span))
+        self.append(View(target, array, index, span=self.span))
         return target
+
+    def alloc_like(self, name: str, array: Sym, fill: Atom | None = None) -> Sym:
+        """An array of another's extents: in its layout where that is "F", else "C", so that what is contiguous in
+        one is so in the other.
+        """
+        type = array.type
+        assert isinstance(type, Array)
+        fortran = type.layout == "F" and type.ndim > 1
+        shape = tuple(self.dim(array, k) for k in range(type.ndim))
+        kind = replace(type, layout="F" if fortran else "C", readonly=False)
+        return self.alloc(name, kind, shape, fill, array if fortran else None)
 
     def alloc(
         self,
@@ -207,9 +230,12 @@ class Builder:
         self.append(loop)
 
 
-def const_of(value: float, type: Type) -> Const:
+def const_of(value: complex, type: Type) -> Const:
     """A Python number as a constant of a scalar type."""
     assert isinstance(type, Scalar)
+    if type.is_complex:
+        return Const(complex(value), type)
+    assert not isinstance(value, complex)
     if type.is_float:
         return Const(float(value), type)
     if type.is_int:
@@ -221,9 +247,11 @@ def _hint(args: tuple[Atom, ...]) -> str:
     return next((a.name for a in args if isinstance(a, Sym)), "t")
 
 
-def _common(args: tuple[Atom | float, ...]) -> Scalar:
-    """The float dtype among the operands, else the first scalar type, else int64."""
-    scalars = [a.type for a in args if not isinstance(a, int | float) and isinstance(a.type, Scalar)]
+def _common(args: tuple[Atom | complex, ...]) -> Scalar:
+    """The float or complex dtype among the operands, else the first scalar type, else int64."""
+    scalars = [
+        a.type for a in args if not isinstance(a, int | float | complex) and isinstance(a.type, Scalar)
+    ]
     floats = [t for t in scalars if t.differentiable]
     kinds = set(floats)
     assert len(kinds) <= 1, f"operands of different float types: {sorted(str(k) for k in kinds)}"
@@ -255,6 +283,9 @@ def _simplified(op: str, a: tuple[Atom, ...]) -> Atom | None:
             return a[0]
         case "szmul" if _is(a[0], 1):
             return a[1]
+        case "real" | "imag" if isinstance(a[0], Const):
+            value = complex(a[0].value)
+            return Const(value.real if op == "real" else value.imag, a[0].type.part)
         case "neg" if isinstance(a[0], Const) and type(a[0].value) is float:
             return Const(-a[0].value, a[0].type)
         case _:

@@ -137,16 +137,23 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """`target = array[index]` with at least one slice or missing axis: a reference, no copy.
+    """A reference to the memory of `array`, no copy, in one of three forms.
 
-    `index` items are Atom or Slice, one per axis (Ellipsis and missing axes are spelled out as
-    `Slice()`); `transpose=True` with an empty index is `array.T`.
+    * `array[index]` with at least one slice or missing axis: items are Atom or Slice, one per axis (Ellipsis and
+      missing axes are spelled out as `Slice()`).
+    * `axes` (the index is empty): axis k of the target is axis `axes[k]` of the array, or a new one of extent 1
+      where that is None; every axis of the array occurs once. `(1, 0)` is the transpose of a matrix.
+    * `shape` (the index is empty): the same elements in index order. The product of the extents is the array's
+      size, and its layout is "C". Until layouts are known `elsewhere` says what becomes of arrays of others:
+      "refuse", "copy", or "either" (NumPy's reshape: a copy only where the strides leave no other choice).
     """
 
     target: Sym
     array: Sym
     index: tuple[Atom | Slice, ...]
-    transpose: bool = False
+    axes: tuple[int | None, ...] | None = None
+    shape: tuple[Atom, ...] | None = None
+    elsewhere: str = ""
     span: Span = NOWHERE
 
 

@@ -43,6 +43,7 @@ from adjit.ir.line import DEFINED, DEFINITION, Line, ParseError
 _LET = re.compile(r"([\w.]+)(?:<([^>]*)>)?\(")
 _PLACE = re.compile(r"  @ (\d+):(\d+):(\d+)-(\d+):(\d+)$")
 _LITERAL = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?[\d.][\w.+-]*|-?inf|nan""")
+_WORD = re.compile(r"\w+")
 _ENDS = ("next ", "stop ", "yield ", "return", "else:", "-> ")
 
 
@@ -347,14 +348,22 @@ def _load(p: _Parser, line: Line) -> _Make:
 
 
 def _view(p: _Parser, line: Line) -> _Make:
-    name, transposed = line.text[line.at :], line.text.endswith(".T")
-    if transposed:
-        array = Line(name[:-2], p.symbols).symbol()
-        return lambda target, span: View(target, array, (), True, span)
     array = line.symbol()
+    if line.has(" axes ("):
+        axes: tuple[int | None, ...] = line.several(lambda: _axis(line), ")")  # type: ignore[assignment]
+        return lambda target, span: View(target, array, (), axes, span=span)
+    if line.has(" shape ("):
+        shape = line.atoms(")")
+        elsewhere = line.match(_WORD)[0] if line.has(" else ") else ""
+        return lambda target, span: View(target, array, (), None, shape, elsewhere, span)
     line.expect("[")
     index: tuple[Atom | Slice, ...] = line.several(line.item, "]")  # type: ignore[assignment]
-    return lambda target, span: View(target, array, index, False, span)
+    return lambda target, span: View(target, array, index, span=span)
+
+
+def _axis(line: Line) -> int | None:
+    text = line.match(_WORD)[0]
+    return None if text == "new" else int(text)
 
 
 def _alloc(p: _Parser, line: Line) -> _Make:

@@ -111,6 +111,15 @@ class _Printer:
             return f"{self.atom(item.start)}:{self.atom(item.stop)}{step}"
         return self.atom(item)
 
+    def form(self, view: View) -> str:
+        """How a view sees its array."""
+        if view.axes is not None:
+            return f" axes ({', '.join('new' if k is None else str(k) for k in view.axes)})"
+        if view.shape is not None:
+            otherwise = f" else {view.elsewhere}" if view.elsewhere else ""
+            return f" shape ({self.atoms(view.shape)}){otherwise}"
+        return f"[{', '.join(self.item(i) for i in view.index)}]"
+
     def whole(self, f: Function, name: str) -> None:
         """One function under a name."""
         params = ", ".join(self.defined(s) for s in f.params)
@@ -151,9 +160,8 @@ class _Printer:
                 place = f"{self.names(stmt.array)}[{self.atoms(stmt.index)}]"
                 self.emit(d, f"{'fill' if stmt.fills else 'store'} {place} = {self.atom(stmt.value)}")
             case View():
-                index = ", ".join(self.item(i) for i in stmt.index)
-                source = f"{self.names(stmt.array)}" + (".T" if stmt.transpose else f"[{index}]")
-                self.emit(d, f"{self.defined(stmt.target)} = view {source}")
+                form = self.form(stmt)
+                self.emit(d, f"{self.defined(stmt.target)} = view {self.names(stmt.array)}{form}")
             case Alloc():
                 like = f" like {self.names(stmt.like)}" if stmt.like else ""
                 fill = "" if stmt.fill is None else f" fill {self.atom(stmt.fill)}"

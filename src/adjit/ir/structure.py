@@ -13,10 +13,15 @@ from adjit.ir.types import Type
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A number or an array. `weak`: a Python number, which adapts to the float it meets (NumPy 2's rule)."""
+    """A number or an array.
+
+    weak: a Python number, which adapts to the float it meets (NumPy 2's rule). ones: the axes of an array whose extent
+    is one, which broadcasting stretches.
+    """
 
     type: Type
     weak: bool = False
+    ones: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,16 @@ class Scalar:
         return self.is_float or self.is_complex
 
     @property
+    def part(self) -> "Scalar":
+        """The type of a complex number's parts; any other type itself."""
+        return Scalar(f"float{self.itemsize * 4}") if self.is_complex else self
+
+    @property
+    def complexified(self) -> "Scalar":
+        """The complex type whose parts are of this float type; any other type itself."""
+        return Scalar(f"complex{self.itemsize * 16}") if self.is_float else self
+
+    @property
     def known(self) -> bool:
         return self.name != "?"
 

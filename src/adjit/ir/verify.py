@@ -144,9 +144,19 @@ class _Verifier:
                 source, target = stmt.array.type, stmt.target.type
                 assert isinstance(source, Array)
                 assert isinstance(target, Array)
-                if stmt.transpose:
-                    assert source.ndim == target.ndim
+                if stmt.axes is not None:
+                    old = [k for k in stmt.axes if k is not None]
+                    assert len(stmt.axes) == target.ndim
+                    assert sorted(old) == list(range(source.ndim)), f"{stmt.array}: a view keeps every axis"
+                    assert not stmt.index and stmt.shape is None
+                elif stmt.shape is not None:
+                    assert len(stmt.shape) == target.ndim
                     assert not stmt.index
+                    # "A": a shadow in a called function, contiguous but not by its type
+                    known = source.layout in ("C", "A") and target.layout == "C"
+                    assert not self.typed or stmt.elsewhere or known, (
+                        f"{stmt.array} is not contiguous: {source}"
+                    )
                 else:
                     assert len(stmt.index) == source.ndim, f"{stmt.array}: a view spells out every axis"
                     assert target.ndim == sum(isinstance(i, Slice) for i in stmt.index)

@@ -111,6 +111,26 @@ def _slice_atoms(item: Atom | Slice) -> tuple[Atom, ...]:
     return (item,)
 
 
+def view_atoms(view: View) -> tuple[Atom, ...]:
+    """What a view reads beside the array: indices, bounds of slices, extents."""
+    return (*(a for item in view.index for a in _slice_atoms(item)), *(view.shape or ()))
+
+
+def same_view(view: View, target: Sym, array: Sym, atom: Callable[[Atom], Atom] | None = None) -> View:
+    """The same view of another array, its atoms read through `atom`."""
+    if atom is None:
+        return View(target, array, view.index, view.axes, view.shape, view.elsewhere, view.span)
+    index = tuple([_item(i, atom) for i in view.index])
+    shape = None if view.shape is None else tuple([atom(a) for a in view.shape])
+    return View(target, array, index, view.axes, shape, view.elsewhere, view.span)
+
+
+def _item(item: Atom | Slice, atom: Callable[[Atom], Atom]) -> Atom | Slice:
+    if isinstance(item, Slice):
+        return Slice(*[None if p is None else atom(p) for p in (item.start, item.stop, item.step)])
+    return atom(item)
+
+
 def operands(stmt: Stmt) -> tuple[Atom, ...]:
     """Atoms read by the statement at its head (not those read inside sub-blocks, nor yields)."""
     match stmt:
@@ -121,7 +141,7 @@ def operands(stmt: Stmt) -> tuple[Atom, ...]:
         case Store():
             return (stmt.array, *stmt.index, stmt.value)
         case View():
-            return (stmt.array, *(a for item in stmt.index for a in _slice_atoms(item)))
+            return (stmt.array, *view_atoms(stmt))
         case Alloc():
             tail = (() if stmt.fill is None else (stmt.fill,)) + (() if stmt.like is None else (stmt.like,))
             return (*stmt.shape, *tail)
@@ -208,12 +228,6 @@ class Rewriter:
         self.env[s] = new
         return new
 
-    def index(self, item: Atom | Slice) -> Atom | Slice:
-        if isinstance(item, Slice):
-            parts = (None if p is None else self.atom(p) for p in (item.start, item.stop, item.step))
-            return Slice(*parts)
-        return self.atom(item)
-
     def atoms(self, atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
         return tuple([self.atom(a) for a in atoms])
 
@@ -240,8 +254,7 @@ class Rewriter:
                 array, index, value = self.sym(stmt.array), self.atoms(stmt.index), self.atom(stmt.value)
                 return Store(array, index, value, stmt.span, stmt.fills)
             case View():
-                array, index = self.sym(stmt.array), tuple(self.index(i) for i in stmt.index)
-                return View(self.define(stmt.target), array, index, stmt.transpose, stmt.span)
+                return same_view(stmt, self.define(stmt.target), self.sym(stmt.array), self.atom)
             case Alloc():
                 shape, fill = self.atoms(stmt.shape), opt(stmt.fill)
                 like = None if stmt.like is None else self.sym(stmt.like)

@@ -23,6 +23,7 @@ _MODULES = {
     "Trigonometry": "trigonometric",
     "Special functions": "special",
     "Rounding and parts of floats": "rounding",
+    "Complex numbers": "complex_parts",
     "Selection and conversion": "selection",
     "Comparison and logic": "comparison",
     "Integers": "integer",
@@ -112,7 +113,8 @@ def _by_identity() -> dict[int, list[tuple[Callable[..., object], str | None, Ru
     """Callables by id, each with its name to print and rule."""
     found: dict[int, list[tuple[Callable[..., object], str | None, Rule]]] = {}
     for rule in all_rules():
-        names = [*((name, name) for name in rule.spellings), *((name, None) for name in rule.aliases)]
+        printed = (*rule.spellings, *rule.complex_spellings)
+        names = [*((name, name) for name in printed), *((name, None) for name in rule.aliases)]
         for name, printed in names:
             function = resolve(name)
             if function is not None:

@@ -6,6 +6,8 @@ from adjit.ir.core import Atom
 from adjit.rules.base import Point, Rule, Slope, at
 
 _PAIRS = at((1.5, 0.7), (-2.25, 3.0), (1e-3, -40.0), (-7.0, -0.125))
+_PLANE = at((1.5 - 2j, 0.7 + 0.2j), (-2.25 + 0.5j, 3.0), (1e-3, 2 - 40j), (-7j, -0.125))
+_POINTS = at(1.5 - 0.4j, -2j, 1e-3 + 300j)
 
 
 def _quotient(p: Point) -> Atom:
@@ -18,10 +20,46 @@ _DIVISION: tuple[Slope, Slope] = (
     lambda p: p.neg(p.div(p.out, p[1])),
 )
 
+
+def _strong_tangent(p: Point, t: tuple[Atom | None, ...]) -> Atom:
+    """Of szmul(ct, s): szmul(dct, s) + szmul(ct, ds), where a zero `ds` wins over an infinite `ct` as well."""
+    parts = [] if t[0] is None else [p.op("szmul", t[0], p[1])]
+    if t[1] is not None:
+        parts.append(p.where(p.op("eq", p[0], 0.0), 0.0, p.op("szmul", t[1], p[0])))
+    return parts[0] if len(parts) == 1 else p.add(parts[0], parts[1])
+
+
 RULES = (
-    Rule("add", 2, ("numpy.add",), symbol="+", slopes=(1.0, 1.0), samples=_PAIRS),
-    Rule("sub", 2, ("numpy.subtract",), symbol="-", slopes=(1.0, -1.0), samples=_PAIRS),
-    Rule("mul", 2, ("numpy.multiply",), symbol="*", slopes=(lambda p: p[1], lambda p: p[0]), samples=_PAIRS),
+    Rule(
+        "add",
+        2,
+        ("numpy.add",),
+        symbol="+",
+        slopes=(1.0, 1.0),
+        samples=_PAIRS,
+        analytic=True,
+        complex_samples=_PLANE,
+    ),
+    Rule(
+        "sub",
+        2,
+        ("numpy.subtract",),
+        symbol="-",
+        slopes=(1.0, -1.0),
+        samples=_PAIRS,
+        analytic=True,
+        complex_samples=_PLANE,
+    ),
+    Rule(
+        "mul",
+        2,
+        ("numpy.multiply",),
+        symbol="*",
+        slopes=(lambda p: p[1], lambda p: p[0]),
+        samples=_PAIRS,
+        analytic=True,
+        complex_samples=_PLANE,
+    ),
     Rule(
         "div",
         2,
@@ -29,6 +67,8 @@ RULES = (
         slopes=_DIVISION,
         samples=_PAIRS,
         convention="at y = 0 slopes are IEEE: inf or nan",
+        analytic=True,
+        complex_samples=_PLANE,
     ),
     Rule(
         "fdiv",  # IEEE division that never raises; what derivative code uses, under any error model
@@ -37,6 +77,8 @@ RULES = (
         slopes=_DIVISION,
         samples=_PAIRS,
         convention="at y = 0 slopes are IEEE: inf or nan",
+        analytic=True,
+        complex_samples=_PLANE,
     ),
     Rule(
         "mod",
@@ -57,14 +99,34 @@ RULES = (
         convention="at a jump passes on the side of the value that the code returns",
     ),
     Rule("floordiv", 2, ("numpy.floor_divide",), symbol="//", samples=at((5.5, 2.0), (-5.5, 2.0))),
-    Rule("neg", 1, ("numpy.negative",), symbol="-", slopes=(-1.0,), samples=at(1.5, -2.0, 1e-6)),
-    Rule("pos", 1, ("numpy.positive",), symbol="+", slopes=(1.0,), samples=at(1.5, -2.0, 1e-6)),
+    Rule(
+        "neg",
+        1,
+        ("numpy.negative",),
+        symbol="-",
+        slopes=(-1.0,),
+        samples=at(1.5, -2.0, 1e-6),
+        analytic=True,
+        complex_samples=_POINTS,
+    ),
+    Rule(
+        "pos",
+        1,
+        ("numpy.positive",),
+        symbol="+",
+        slopes=(1.0,),
+        samples=at(1.5, -2.0, 1e-6),
+        analytic=True,
+        complex_samples=_POINTS,
+    ),
     Rule(
         "square",
         1,
         ("numpy.square",),
         slopes=(lambda p: p.mul(2.0, p[0]),),
         samples=at(1.5, -2.0, 1e-3, 300.0),
+        analytic=True,
+        complex_samples=_POINTS,
     ),
     Rule(
         "reciprocal",
@@ -73,13 +135,18 @@ RULES = (
         slopes=(lambda p: p.neg(p.mul(p.out, p.out)),),
         samples=at(1.5, -2.0, 1e-3, 300.0),
         convention="at 0 the slope is -inf",
+        analytic=True,
+        complex_samples=_POINTS,
     ),
     Rule(
         "szmul",  # the strong-zero product: 0 wins over inf and nan, and keeps the dtype
         2,
         template="({0} * {1} if {0} != 0 else {0})",
         slopes=(lambda p: p[1], lambda p: p[0]),
+        tangent=_strong_tangent,
         samples=_PAIRS,
         convention="0 times any slope, inf and nan too, is 0",
+        analytic=True,
+        complex_samples=_PLANE,
     ),
 )

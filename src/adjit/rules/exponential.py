@@ -10,6 +10,8 @@ from adjit.rules.base import Point, Rule, Slope, at
 _MODERATE = at(0.3, -1.2, 2.5, -8.0, 1e-4)
 _POSITIVE = at(0.3, 1.7, 250.0, 1e-3)
 
+_PLANE = at(0.3 + 0.2j, -1.2 - 2.0j, 0.5 + 2.5j, 1e-4 - 1e-4j)
+
 _LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
 
@@ -31,6 +33,12 @@ def _acosh(p: Point) -> Atom:
     return p.div(1.0, p.mul(p.op("sqrt", p.sub(p[0], 1.0)), p.op("sqrt", p.add(p[0], 1.0))))
 
 
+def _complex_asinh(p: Point) -> Atom:
+    """1/sqrt(1 + z*z), without cancellation at i and -i."""
+    turned = p.mul(1j, p[0])
+    return p.div(1.0, p.op("sqrt", p.mul(p.add(1.0, turned), p.sub(1.0, turned))))
+
+
 def _share(k: int, power: str) -> Slope:
     """Operand k's share of a sum in the log domain: power(p[k] - out), with no inf - inf."""
 
@@ -42,13 +50,24 @@ def _share(k: int, power: str) -> Slope:
 
 
 RULES = (
-    Rule("exp", 1, ("math.exp", "numpy.exp"), slopes=(lambda p: p.out,), samples=_MODERATE),
+    Rule(
+        "exp",
+        1,
+        ("math.exp", "numpy.exp"),
+        slopes=(lambda p: p.out,),
+        samples=_MODERATE,
+        analytic=True,
+        complex_samples=_PLANE,
+        complex_spellings=("cmath.exp",),
+    ),
     Rule(
         "exp2",
         1,
         ("math.exp2", "numpy.exp2"),
         slopes=(lambda p: p.mul(_LN2, p.out),),
         samples=_MODERATE,
+        analytic=True,
+        complex_samples=_PLANE,
     ),
     Rule(
         "expm1",  # not out + 1, which cancels for x << 0
@@ -56,6 +75,8 @@ RULES = (
         ("math.expm1", "numpy.expm1"),
         slopes=(lambda p: p.op("exp", p[0]),),
         samples=_MODERATE,
+        analytic=True,
+        complex_samples=_PLANE,
     ),
     Rule(
         "log",
@@ -64,6 +85,9 @@ RULES = (
         slopes=(lambda p: p.div(1.0, p[0]),),
         samples=_POSITIVE,
         convention="at 0 the slope is inf",
+        analytic=True,
+        complex_samples=_PLANE,
+        complex_spellings=("cmath.log",),
     ),
     Rule(
         "log1p",
@@ -72,6 +96,8 @@ RULES = (
         slopes=(lambda p: p.div(1.0, p.add(1.0, p[0])),),
         samples=at(0.3, -0.7, 250.0, 1e-4),
         convention="at -1 the slope is inf",
+        analytic=True,
+        complex_samples=_PLANE,
     ),
     Rule(
         "log2",
@@ -80,6 +106,8 @@ RULES = (
         slopes=(lambda p: p.div(1.0 / _LN2, p[0]),),
         samples=_POSITIVE,
         convention="at 0 the slope is inf",
+        analytic=True,
+        complex_samples=_PLANE,
     ),
     Rule(
         "log10",
@@ -88,6 +116,9 @@ RULES = (
         slopes=(lambda p: p.div(1.0 / _LN10, p[0]),),
         samples=_POSITIVE,
         convention="at 0 the slope is inf",
+        analytic=True,
+        complex_samples=_PLANE,
+        complex_spellings=("cmath.log10",),
     ),
     Rule(
         "logaddexp",
@@ -112,6 +143,9 @@ RULES = (
         slopes=(_sqrt,),
         samples=_POSITIVE,
         convention="at 0 passes 0",
+        analytic=True,
+        complex_samples=_PLANE,
+        complex_spellings=("cmath.sqrt",),
     ),
     Rule(
         "cbrt",
@@ -122,14 +156,35 @@ RULES = (
         samples=at(0.3, -1.7, 250.0, -1e-3),
         convention="at 0 passes 0",
     ),
-    Rule("sinh", 1, ("math.sinh", "numpy.sinh"), slopes=(lambda p: p.op("cosh", p[0]),), samples=_MODERATE),
-    Rule("cosh", 1, ("math.cosh", "numpy.cosh"), slopes=(lambda p: p.op("sinh", p[0]),), samples=_MODERATE),
+    Rule(
+        "sinh",
+        1,
+        ("math.sinh", "numpy.sinh"),
+        slopes=(lambda p: p.op("cosh", p[0]),),
+        samples=_MODERATE,
+        analytic=True,
+        complex_samples=_PLANE,
+        complex_spellings=("cmath.sinh",),
+    ),
+    Rule(
+        "cosh",
+        1,
+        ("math.cosh", "numpy.cosh"),
+        slopes=(lambda p: p.op("sinh", p[0]),),
+        samples=_MODERATE,
+        analytic=True,
+        complex_samples=_PLANE,
+        complex_spellings=("cmath.cosh",),
+    ),
     Rule(
         "tanh",
         1,
         ("math.tanh", "numpy.tanh"),
         slopes=(lambda p: p.sub(1.0, p.mul(p.out, p.out)),),
         samples=at(0.3, -1.2, 2.5, 1e-4),
+        analytic=True,
+        complex_samples=_PLANE,
+        complex_spellings=("cmath.tanh",),
     ),
     Rule(
         "asinh",
@@ -137,6 +192,9 @@ RULES = (
         ("math.asinh", "numpy.arcsinh", "numpy.asinh"),
         slopes=(lambda p: p.div(1.0, p.op("hypot", 1.0, p[0])),),
         samples=at(0.3, -1.2, 250.0, 1e-4),
+        complex_slopes=(_complex_asinh,),
+        complex_samples=_PLANE,
+        complex_spellings=("cmath.asinh",),
     ),
     Rule(
         "acosh",
@@ -145,6 +203,9 @@ RULES = (
         slopes=(_acosh,),
         samples=at(1.3, 2.5, 250.0),
         convention="at 1 the slope is inf",
+        analytic=True,
+        complex_samples=_PLANE,
+        complex_spellings=("cmath.acosh",),
     ),
     Rule(
         "atanh",
@@ -153,5 +214,8 @@ RULES = (
         slopes=(lambda p: p.div(1.0, p.mul(p.sub(1.0, p[0]), p.add(1.0, p[0]))),),
         samples=at(0.3, -0.7, 0.95, -1e-4),
         convention="at -1 and 1 the slope is inf",
+        analytic=True,
+        complex_samples=_PLANE,
+        complex_spellings=("cmath.atanh",),
     ),
 )

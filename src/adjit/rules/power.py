@@ -40,7 +40,7 @@ def _constant_exponent(p: Point, n: float) -> Atom | float | None:
         return _root(p, p.div(0.5, p.out))
     if n < 0:
         return p.mul(n, p.div(p.out, p[0]))
-    if math.isfinite(n) and n == int(n):
+    if math.isfinite(n) and n == int(n) and not p.is_complex:  # Numba gives complex64 ** int complex128
         return p.mul(n, p.op("pow", p[0], Const(int(n) - 1, INT64)))
     slope = p.mul(n, p.op("pow", p[0], n - 1))
     return _root(p, slope) if n < 1 else slope
@@ -59,6 +59,35 @@ def _exponent(p: Point) -> Atom | float | None:
     return p.where(p.op("eq", p[0], 0.0), 0.0, p.mul(p.out, p.op("log", p[0])))
 
 
+def _real(value: complex) -> float | None:
+    """A constant's value, None where that is no real number."""
+    if isinstance(value, complex):
+        return value.real if value.imag == 0 else None
+    return value
+
+
+def _complex_base(p: Point) -> Atom | complex | None:
+    """The slope in x, complex: y * x**(y - 1), with the same conventions at x = 0."""
+    exponent = p.raw(1)
+    n = _real(exponent.value) if isinstance(exponent, Const) else None
+    if n is not None:
+        return _constant_exponent(p, n)
+    x, y = p[0], p[1]
+    slope = p.mul(y, p.op("pow", x, p.sub(y, 1.0)))
+    real = p.op("real", y)
+    concave = p.both(p.op("ge", real, 0.0), p.op("lt", real, 1.0))
+    return p.where(p.both(p.op("eq", x, 0.0), concave), 0.0, slope)
+
+
+def _complex_exponent(p: Point) -> Atom | complex | None:
+    """The slope in y, complex: out * log(x), 0 at x = 0."""
+    base = p.raw(0)
+    value = _real(base.value) if isinstance(base, Const) else None
+    if value is not None and value >= 0:
+        return None if value in (0, 1) else p.mul(math.log(value), p.out)
+    return p.where(p.op("eq", p[0], 0.0), 0.0, p.mul(p.out, p.op("log", p[0])))
+
+
 RULES = (
     Rule(
         "pow",
@@ -70,6 +99,10 @@ RULES = (
         convention=(
             "x**0 has slope 0 in x; at x = 0, slope 1 if y = 1, 0 if 0 < y < 1 (as sqrt), inf if y < 0, "
             "and 0 in y; in y at x < 0 nan"
+        ),
+        complex_slopes=(_complex_base, _complex_exponent),
+        complex_samples=at(
+            (1.5 - 2j, 0.7 + 0.2j), (-0.2 + 1j, 3.0), (2.0, 1j), (-3j, 2 - 1j), (-1.5 + 0.1j, -2.0)
         ),
     ),
 )

@@ -14,6 +14,13 @@ def _copysign(p: Point) -> Atom:
     return p.mul(p.op("sign", p[0]), p.op("copysign", p.const(1.0), p[1]))
 
 
+def _direction(p: Point) -> Atom:
+    """conj(z)/abs(z), part by part, since squares may leave the range; 0 at 0."""
+    z, r = p.raw(0), p.out
+    real, imag = p.div(p.op("real", z), r), p.div(p.op("imag", z), r)
+    return p.op("select", p.op("eq", r, 0.0), 0.0, p.op("complex", real, p.neg(imag)))
+
+
 RULES = (
     Rule("floor", 1, ("numpy.floor", "math.floor"), samples=_BETWEEN, convention=_FLAT),
     Rule("ceil", 1, ("numpy.ceil", "math.ceil"), samples=_BETWEEN, convention=_FLAT),
@@ -37,6 +44,8 @@ RULES = (
         slopes=(lambda p: p.op("sign", p[0]),),
         samples=_BETWEEN,
         convention="at 0 passes 0",
+        complex_slopes=(_direction,),
+        complex_samples=at(3.0 - 4.0j, -2.0j, 1e-200 + 1e-200j),
     ),
     Rule(
         "copysign",

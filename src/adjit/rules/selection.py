@@ -23,6 +23,10 @@ def _choice(name: str, spelling: str, first: Callable[[Point], Atom]) -> Rule:
             lambda p: p.where(first(p), 0.0, 1.0),
         ),
         tangent=lambda p, t: p.where(first(p), _or_zero(t[0]), _or_zero(t[1])),
+        adjoints=(
+            lambda p, ct: p.where(first(p), ct, 0.0),
+            lambda p, ct: p.where(first(p), 0.0, ct),
+        ),
         samples=at((1.5, 0.7), (-2.0, 3.0), (0.1, -40.0), (-7.0, -0.125)),
         convention="at a tie passes to the first operand, which is what the code returns",
     )
@@ -65,7 +69,10 @@ RULES = (
             lambda p: p.where(p.raw(0), 0.0, 1.0),
         ),
         tangent=lambda p, t: p.where(p.raw(0), _or_zero(t[1]), _or_zero(t[2])),
+        adjoints=(None, lambda p, ct: p.where(p.raw(0), ct, 0.0), lambda p, ct: p.where(p.raw(0), 0.0, ct)),
         samples=at((True, 1.5, 0.7), (False, 1.5, 0.7)),
+        analytic=True,
+        complex_samples=at((True, 1.5 + 1j, 0.7j), (False, 1.5 + 1j, 0.7j)),
         convention="the value not selected contributes nothing, not even nan",
     ),
     Rule(
@@ -74,18 +81,10 @@ RULES = (
         ("numpy.nan_to_num",),
         slopes=(lambda p: p.where(p.op("isfinite", p[0]), 1.0, 0.0),),
         tangent=lambda p, t: p.where(p.op("isfinite", p[0]), _or_zero(t[0]), 0.0),
+        adjoints=(lambda p, ct: p.where(p.op("isfinite", p[0]), ct, 0.0),),
         samples=at(1.5, -2.0),
         convention="where the value is replaced, passes 0",
     ),
-    Rule(
-        "real",
-        1,
-        template="({0}).real",
-        aliases=("numpy.real",),
-        slopes=(1.0,),
-        samples=at(1.5, -2.0),
-    ),
-    Rule("imag", 1, template="({0}).imag", aliases=("numpy.imag",), samples=at(1.5, -2.0)),
-    Rule("cast", 1, template="{type}({0})", slopes=(1.0,), samples=at(1.5, -2.0)),
+    Rule("cast", 1, template="{type}({0})", slopes=(1.0,), samples=at(1.5, -2.0), complex_slopes=(1.0,)),
     Rule("stop_gradient", 1, template="{0}", aliases=("adjit.stop_gradient",), samples=at(1.5, -2.0)),
 )

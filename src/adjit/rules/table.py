@@ -11,9 +11,14 @@ Generated from the rules by `python -m adjit.rules.table`; do not edit. Every sp
 Numba compiles it on scalars, and that its first and second derivatives are right, in float64 and float32.
 
 *Derivative*: the operands, counted from the left, that carry one; the others are constants to
-differentiation. *Where it has no derivative*: what is passed on there. Everywhere a zero cotangent stays
+differentiation. *Complex*: the same for complex operands or results; "refused": Numba or adjit does not
+take them. *Where it has no derivative*: what is passed on there. Everywhere a zero cotangent stays
 zero, however large the slope (0 times inf is 0).
 """
+
+
+_FLAT = frozenset("eq ne not_ isnan isinf isfinite rint stop_gradient".split())
+"""Operations that take complex numbers and have no derivative."""
 
 
 def markdown() -> str:
@@ -24,25 +29,36 @@ def markdown() -> str:
 
 def _section(title: str, rules: tuple[Rule, ...]) -> str:
     rows = [_row(rule) for rule in rules]
-    head = "| operation | derivative | where it has no derivative |\n|---|---|---|"
+    head = "| operation | derivative | complex | where it has no derivative |\n|---|---|---|---|"
     return "\n".join([f"## {title}\n", head, *rows, ""])
 
 
 def _row(rule: Rule) -> str:
     names = [_printed(rule)] if rule.symbol is not None else []
-    names += [name.replace("numpy.", "np.") for name in (*rule.spellings, *rule.aliases)]
+    names += [name.replace("numpy.", "np.") for name in _named(rule)]
     spelled = ", ".join(f"`{name}`".replace("|", "\\|") for name in names)
     if not names:
         spelled = f"*{rule.op.replace('_', ' ')}* (internal)"
-    return f"| {spelled} | {_carriers(rule)} | {rule.convention.replace('|', chr(92) + '|')} |"
+    real = _carriers(rule, rule.slopes)
+    return f"| {spelled} | {real} | {_on_complex(rule)} | {rule.convention.replace('|', chr(92) + '|')} |"
 
 
 def _printed(rule: Rule) -> str:
     return rule.form().format(*"xyz"[: rule.arity])
 
 
-def _carriers(rule: Rule) -> str:
-    carriers = [k for k in range(rule.arity) if rule.slope(k) is not None]
+def _named(rule: Rule) -> tuple[str, ...]:
+    return (*rule.spellings, *rule.aliases, *rule.complex_spellings)
+
+
+def _on_complex(rule: Rule) -> str:
+    if not rule.takes_complex:
+        return "none" if not rule.slopes and rule.op in _FLAT else "refused"
+    return _carriers(rule, rule.slopes if rule.analytic else rule.complex_slopes)
+
+
+def _carriers(rule: Rule, slopes: tuple[object, ...]) -> str:
+    carriers = [k for k, slope in enumerate(slopes) if slope is not None]
     if not carriers:
         return "none"
     if len(carriers) == rule.arity:

@@ -67,11 +67,19 @@ def key_of(value: Any, name: str = "argument") -> Hashable:
     raise _refused(value, name)
 
 
+def ones_of(value: Any) -> Any:
+    """The axes of extent one of the arrays in a value: what broadcasting depends on beside types."""
+    if type(value) is np.ndarray:
+        shape = value.shape
+        return tuple(k for k, n in enumerate(shape) if n == 1) if 1 in shape else ()
+    return tuple(map(ones_of, value)) if isinstance(value, tuple) else ()
+
+
 def spec_of(value: Any, name: str = "argument") -> Spec:
     """The structure of one value. Raises ArgumentError, naming `name`, for what adjit does not take."""
     cls = type(value)
     if cls is np.ndarray:
-        return Leaf(_array_type(value, name))
+        return Leaf(_array_type(value, name), ones=ones_of(value))
     if value is None:
         return NoneSpec()
     if cls in _PYTHON:
@@ -161,7 +169,7 @@ def writable(spec: Spec) -> Spec:
     """The spec with no array marked read-only."""
     match spec:
         case Leaf(type=Array(readonly=True) as t):
-            return Leaf(replace(t, readonly=False))
+            return replace(spec, type=replace(t, readonly=False))
         case TupleSpec(items=items, cls=cls):
             return TupleSpec(tuple(map(writable, items)), cls)
         case _:

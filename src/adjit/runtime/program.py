@@ -61,6 +61,7 @@ class Compiled:
     """A program that is ready to be called (see the module for the conventions).
 
     captured: the names of the captures. raises: whether every path ends in a `raise`, so that there is no result.
+    stretches: whether the program depends on which extents of its arguments are one.
     """
 
     call: Callable[..., Any]
@@ -73,6 +74,7 @@ class Compiled:
     records: tuple[tuple[str, int], ...] = ()
     captured: tuple[str, ...] = ()
     raises: bool = False
+    stretches: bool = False
 
     @property
     def source(self) -> str:
@@ -81,7 +83,19 @@ class Compiled:
 
 
 def build(request: Request) -> Compiled:
-    """The compiled program of a request, from the cache where it is known."""
+    """The compiled program of a request, from the cache where it is known.
+
+    Raises: UnsupportedError, MissingRuleError.
+    """
+    try:
+        return _build(request)
+    except (RecursionError, SyntaxError) as error:
+        raise UnsupportedError(
+            "the program is nested too deeply", "split it into functions and loops"
+        ) from error
+
+
+def _build(request: Request) -> Compiled:
     key = _key(request)
     hit = None if key is None else cache.lookup(key)
     if hit is not None:
@@ -137,6 +151,7 @@ def _compiled(
         meta["records"],
         meta["captured"],
         meta["raises"],
+        meta["stretches"],
     )
 
 
@@ -169,6 +184,7 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
         "n_results": len(function.results),
         "captured": tuple(p.name for p in function.params[n_leaves:]),
         "raises": _raises(function.body),
+        "stretches": primal.stretches,
         "records": (),
         "pullback": None,
         "recording": False,

@@ -137,6 +137,16 @@ class _Machine:
             for i in index
         )
 
+    def view(self, stmt: View, array: Any) -> Any:
+        if stmt.axes is not None:
+            old = [k for k in stmt.axes if k is not None]
+            new = tuple(None if k is None else slice(None) for k in stmt.axes)
+            return array.transpose(old)[new]
+        if stmt.shape is not None:
+            assert array.flags.c_contiguous, "a reshaped view of memory that is not contiguous"
+            return array.reshape([int(self.read(a)) for a in stmt.shape])
+        return array[self.index(stmt.index)]
+
     def stmt(self, stmt: Stmt) -> None:
         match stmt:
             case Let():
@@ -149,7 +159,7 @@ class _Machine:
                 array[index] = _poison(array) if value is _UNDEFINED else value
             case View():
                 array = self.read(stmt.array)
-                self.env[stmt.target] = array.T if stmt.transpose else array[self.index(stmt.index)]
+                self.env[stmt.target] = self.view(stmt, array)
             case Alloc():
                 self.env[stmt.target] = self.alloc(stmt)
             case Ensure():

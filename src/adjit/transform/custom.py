@@ -150,8 +150,7 @@ def _kept(b: Builder, leaf: Sym, own: bool) -> Sym:
     """What the reverse sweep reads for a leaf of `res`: arrays are copied, so that they stay what they are."""
     if own or not isinstance(leaf.type, Array):
         return leaf
-    shape = tuple(b.dim(leaf, k) for k in range(leaf.type.ndim))
-    copy = b.alloc(leaf.name, replace(leaf.type, layout="C", readonly=False), shape)
+    copy = b.alloc_like(leaf.name, leaf)
     copy_into(b, copy, leaf)
     return copy
 

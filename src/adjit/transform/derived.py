@@ -11,7 +11,7 @@ from adjit.errors import ArgumentError
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import Atom, Block, Function, Sym, const
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
-from adjit.ir.types import Array
+from adjit.ir.types import Array, Scalar
 from adjit.ir.visit import reachable, renamed, substitute
 from adjit.transform.reverse import Wish, reverse
 
@@ -25,7 +25,7 @@ def gradient_function(
     Raises: ArgumentError if the result is no real scalar.
     """
     head = out.items[0] if aux and isinstance(out, TupleSpec) else out
-    if not isinstance(head, Leaf) or isinstance(head.type, Array) or not head.type.differentiable:
+    if not isinstance(head, Leaf) or not isinstance(head.type, Scalar) or not head.type.is_float:
         raise ArgumentError(
             f"a gradient needs a function that returns a real scalar, {function.name}() does not",
             "return a scalar",
@@ -38,9 +38,7 @@ def gradient_function(
     shadows: dict[Sym, Sym] = {}
     for s, p in zip(rev.shadows, (p for p in chosen.values() if isinstance(p.type, Array)), strict=True):
         assert isinstance(p.type, Array)
-        shape = tuple(b.dim(p, k) for k in range(p.type.ndim))
-        kind = replace(p.type, layout="C", readonly=False)
-        env[s] = shadows[p] = b.alloc(s.name, kind, shape, const_of(0.0, p.type.dtype))
+        env[s] = shadows[p] = b.alloc_like(s.name, p, const_of(0.0, p.type.dtype))
     forward = substitute(rev.forward.body, {rev.limit: const(2**62)})
     env.update(zip(rev.saved, rev.passed, strict=True))
     (seed,) = rev.seeds

@@ -39,7 +39,7 @@ from adjit.ir.core import (
     unique_name,
 )
 from adjit.ir.types import Array, RefList, Scalar, any_layout
-from adjit.ir.visit import Rewriter, everywhere
+from adjit.ir.visit import Rewriter, everywhere, same_view
 from adjit.rules import get as rule_of
 from adjit.rules import linear
 from adjit.rules.base import Point
@@ -146,7 +146,8 @@ class _Forward:
     def _zeros(self, t: Sym, like: Sym) -> None:
         assert isinstance(like.type, Array)
         shape = tuple(self.b.dim(like, k) for k in range(like.type.ndim))
-        self.b.append(Alloc(t, shape, const_of(0.0, like.type.dtype), None, self.b.span))
+        fortran = like if like.type.layout == "F" and like.type.ndim > 1 else None
+        self.b.append(Alloc(t, shape, const_of(0.0, like.type.dtype), fortran, self.b.span))
 
     # statements
 
@@ -178,7 +179,7 @@ class _Forward:
                     sources = self.tangent(stmt.array)
                     for t, a in zip(self.define(stmt.target), sources, strict=True):
                         assert isinstance(a, Sym)
-                        self.b.append(View(t, a, stmt.index, stmt.transpose, stmt.span))
+                        self.b.append(same_view(stmt, t, a))
             case Alloc():
                 self.b.append(stmt)
                 if self.varied(stmt.target):
@@ -228,7 +229,8 @@ class _Forward:
         rule = rule_of(stmt.op)
         assert isinstance(stmt.target.type, Scalar)
         type_ = stmt.target.type
-        point = Point(lambda: self.b, lambda k: stmt.args[k], lambda: stmt.target, type_)
+        types = tuple(a.type for a in stmt.args)
+        point = Point(lambda: self.b, lambda k: stmt.args[k], lambda: stmt.target, type_, types)
         columns = [self.tangent(a) if self.varied(a) else None for a in stmt.args]
         found: list[Atom] = []
         for w in range(self.width):

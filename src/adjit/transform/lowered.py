@@ -15,6 +15,7 @@ from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
 from adjit.ir.visit import everywhere
 from adjit.rules.custom import CustomFunction
 from adjit.transform.guard import guard
+from adjit.transform.reshape import reshaped
 from adjit.transform.scalarise import scalarise
 
 
@@ -28,6 +29,7 @@ class Primal:
     error_model: str = "python"
     fastmath: Any = False
     boundscheck: bool = False
+    stretches: bool = False
 
 
 def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
@@ -35,7 +37,8 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
     low = lower(f, specs, plain)
     guarded = set(low.guarded)
     function = infer(low.function, _weak(f, low, specs) if plain else None, guarded)
-    function = scalarise(everywhere(function, lambda g: guard(g, frozenset(guarded))))
+    function = everywhere(function, lambda g: guard(g, frozenset(guarded)))
+    function = scalarise(reshaped(function))
     options = low.options
     return Primal(
         function,
@@ -44,6 +47,7 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
         str(options.get("error_model", "python")),
         options.get("fastmath", False),
         options.get("boundscheck") is True,
+        low.stretches,
     )
 
 

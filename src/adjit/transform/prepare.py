@@ -2,6 +2,7 @@
 
 loop: ... stop c             ->  loop carry (turn = 0): ... next turn + 1; stop c -> turns
 v = view a[i, :]; t = load v[j]   ->  t = load a[i, j]
+v = view a axes (1, 0); t = load v[i, j]; n = dim(v, 0)   ->   t = load a[j, i]; n = dim(a, 1)
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    const,
 )
 from adjit.ir.types import BOOL, INT64, Scalar
 from adjit.ir.visit import Rewriter
@@ -51,7 +53,7 @@ class _CountTurns(Rewriter):
 
 
 class _ForwardViews(Rewriter):
-    """Elements reached through a view whose slices are whole axes are reached through the base."""
+    """Elements and extents reached through a view of whole axes are reached through the base."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,16 +62,50 @@ class _ForwardViews(Rewriter):
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         stmt = self.rebuild(stmt)
         if isinstance(stmt, View):
-            whole = all(not isinstance(i, Slice) or i == Slice() for i in stmt.index)
-            if whole and not stmt.transpose:
+            if all(not isinstance(i, Slice) or i == Slice() for i in stmt.index):
                 self._views[stmt.target] = stmt
+        elif isinstance(stmt, Let) and stmt.op == "dim":
+            return self._extent(stmt)
         elif isinstance(stmt, Load | Store):
-            while stmt.array in self._views:
-                view = self._views[stmt.array]
-                rest = iter(stmt.index)
-                index = tuple(next(rest) if isinstance(i, Slice) else i for i in view.index)
-                stmt = replace(stmt, array=view.array, index=index)
+            while (index := self._through(stmt.array, stmt.index)) is not None:
+                stmt = replace(stmt, array=self._views[stmt.array].array, index=index)
         return (stmt,)
+
+    def _through(self, array: Sym, index: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
+        """The index of the viewed array, or None where the element is not to be found from the view alone."""
+        view = self._views.get(array)
+        if view is None or view.shape is not None:
+            return None
+        if view.axes is None:
+            rest = iter(index)
+            return tuple(next(rest) if isinstance(i, Slice) else i for i in view.index)
+        pairs = list(zip(view.axes, index, strict=True))
+        if any(k is None and i != ZERO for k, i in pairs):  # a bounds check is to see it
+            return None
+        return tuple(i for _, i in sorted(((k, i) for k, i in pairs if k is not None), key=lambda p: p[0]))
+
+    def _extent(self, let: Let) -> tuple[Stmt, ...]:
+        """`dim` of a view as that of what it is a view of, or as what is known."""
+        array, axis = let.args
+        while isinstance(array, Sym) and array in self._views and isinstance(axis, Const):
+            view, k = self._views[array], axis.integer
+            if view.shape is not None:
+                extent = view.shape[k]
+            elif view.axes is None:
+                kept = [d for d, i in enumerate(view.index) if isinstance(i, Slice)]
+                array, axis = view.array, const(kept[k])
+                continue
+            else:
+                old = view.axes[k]
+                if old is not None:
+                    array, axis = view.array, const(old)
+                    continue
+                extent = ONE
+            if extent.type != INT64:
+                break
+            self.env[let.target] = extent
+            return ()
+        return (replace(let, args=(array, axis)),)
 
 
 class _Fill(Rewriter):
@@ -93,5 +129,7 @@ def count_turns(function: Function) -> Function:
 
 
 def forward_views(function: Function) -> Function:
-    """Resolves element accesses through whole-axis views (see the module)."""
-    return replace(function, body=_ForwardViews().block(function.body))
+    """Resolves accesses through whole-axis views (see the module)."""
+    f = _ForwardViews()
+    body = f.block(function.body)
+    return replace(function, body=body, results=f.atoms(function.results))

@@ -26,8 +26,7 @@ def pure(function: Function, out: Spec) -> dict[str, Any]:
     copies: list[Sym] = []
     for p in states:
         assert isinstance(p.type, Array)
-        shape = tuple(b.dim(p, k) for k in range(p.type.ndim))
-        copy = b.alloc(p.name, replace(p.type, layout="C", readonly=False), shape)
+        copy = b.alloc_like(p.name, p)
         copy_into(b, copy, p)
         env[p] = copy
         if p.type.differentiable:

@@ -55,7 +55,7 @@ def _sunk(loop: Loop) -> Loop:
 
 
 def _zero(a: Atom) -> bool:
-    return isinstance(a, Const) and type(a.value) is float and a.value == 0.0
+    return isinstance(a, Const) and type(a.value) in (float, complex) and a.value == 0.0
 
 
 class _Tail:

@@ -7,4 +7,4 @@ from adjit.rules import get as rule_of
 
 def carries(op: str, k: int) -> bool:
     """Whether operand k of the operation has a slope."""
-    return rule_of(op).slope(k) is not None
+    return rule_of(op).carries(k)

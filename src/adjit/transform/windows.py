@@ -102,7 +102,8 @@ class _Cycles:
 def _windows(views: Iterable[View]) -> bool:
     """Whether every view is a box of slices of constant steps."""
     return all(
-        not v.transpose
+        v.axes is None
+        and v.shape is None
         and all(isinstance(i, Slice) and (i.step is None or isinstance(i.step, Const)) for i in v.index)
         for v in views
     )
@@ -144,7 +145,7 @@ class _Windows(Rewriter):
         base, axes = self._known[s]
         assert isinstance(base, Sym)
         index = tuple(self._slice(b, base, d, axis) for d, axis in enumerate(axes))
-        b.append(View(s, base, index, False, b.span))
+        b.append(View(s, base, index, span=b.span))
 
     def _slice(self, b: Builder, base: Sym, d: int, axis: Axis) -> Slice:
         """The slice of the base's axis `d`. One that runs backwards past 0 must not wrap around."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from adjit.ir.builder import Builder
-from adjit.ir.core import Atom, Sym, Whole
+from adjit.ir.core import Atom, Sym, View, Whole
 from adjit.ir.nests import nest
 from adjit.ir.types import Array, Scalar
 
@@ -45,7 +45,9 @@ class Matrices:
         if a.type.ndim < 2:
             return a
         layout = {"C": "F", "F": "C"}.get(a.type.layout, a.type.layout)
-        return self.b.view(a, (), replace(a.type, layout=layout), transpose=True)
+        target = Sym(a.name, replace(a.type, layout=layout))
+        self.b.append(View(target, a, (), (1, 0), span=self.b.span))
+        return target
 
     def product(self, x: Sym, y: Sym) -> Sym:
         """`x @ y`, not of two vectors."""
@@ -153,6 +155,7 @@ class WholeRule:
     text: the statement that computes it, with operands {0}, {1} and results {out0}, {out1}.
     spellings: what a user calls. dtypes: the results' element types from the arguments'.
     raises: whether it may raise, so that it stays though nobody reads the result.
+    takes_complex: whether the formulas, of transposes without conjugates, hold for complex matrices too.
     carries(k, j): whether result k has a derivative in argument j.
     convention: singular and degenerate cases, for the documentation. reference: where the formula is from.
     """
@@ -164,6 +167,7 @@ class WholeRule:
     adjoint: Callable[[Pull], None]
     dtypes: Callable[[Dtypes], Dtypes] = first
     raises: bool = True
+    takes_complex: bool = False
     carries: Callable[[int, int], bool] = lambda k, j: True
     convention: str = ""
     reference: str = ""

@@ -16,4 +16,4 @@ def cofactors(a):  # type: ignore[no-untyped-def]
         for j in range(s.size):
             if j != i:
                 rest[i] *= s[j]
-    return np.linalg.det(u) * np.linalg.det(vt) * np.dot(u * rest, vt)
+    return np.linalg.det(u) * np.linalg.det(vt) * np.dot(np.conj(u) * rest, np.conj(vt))

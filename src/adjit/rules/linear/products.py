@@ -56,6 +56,7 @@ MATMUL = WholeRule(
     _tangent,
     _adjoint,
     raises=False,
+    takes_complex=True,
     convention="as the library: 0 times inf is NaN",
     reference="Giles 2008, An extended collection of matrix derivative results, 2.2.1",
 )

@@ -74,6 +74,7 @@ SOLVE = WholeRule(
     _solve_tangent,
     _solve_adjoint,
     dtypes=lambda d: d[1:],
+    takes_complex=True,
     convention=SINGULAR,
     reference=f"{GILES}, 2.3.1",
 )
@@ -101,6 +102,7 @@ INV = WholeRule(
     ("numpy.linalg.inv",),
     _inv_tangent,
     _inv_adjoint,
+    takes_complex=True,
     convention=SINGULAR,
     reference=f"{GILES}, 2.2.3",
 )
@@ -155,6 +157,7 @@ DET = WholeRule(
     _det_tangent,
     _det_adjoint,
     raises=False,
+    takes_complex=True,
     convention="right at singular matrices; there the second derivative raises `LinAlgError`",
     reference=f"{GILES}, 2.2.4; of singular matrices by the cofactors' singular value decomposition",
 )
@@ -199,6 +202,7 @@ COFACTORS = WholeRule(
     _cofactors_tangent,
     _cofactors_adjoint,
     raises=False,
+    takes_complex=True,
     convention=SINGULAR,
     reference=f"{GILES}, 2.2.3 and 2.2.4",
 )

@@ -320,8 +320,7 @@ def _own_copies(
     own: list[Atom] = []
     for a in passed:
         if isinstance(a, Sym) and isinstance(a.type, Array) and a in exposed:
-            shape = tuple(b.dim(a, k) for k in range(a.type.ndim))
-            copy = b.alloc(a.name, replace(a.type, layout="C", readonly=False), shape)
+            copy = b.alloc_like(a.name, a)
             copy_into(b, copy, a)
             a = copy
         elif isinstance(a, Sym) and not planner.alias.held(a).isdisjoint(exposed):

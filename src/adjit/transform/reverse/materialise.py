@@ -31,14 +31,13 @@ from adjit.ir.core import (
     Loop,
     RefGet,
     RefNew,
-    Slice,
     Store,
     Sym,
     View,
     fresh,
 )
 from adjit.ir.types import Array, Scalar
-from adjit.ir.visit import operands
+from adjit.ir.visit import operands, same_view, view_atoms
 from adjit.transform.reverse.record import Decisions, Layout
 
 
@@ -221,7 +220,7 @@ class Materialiser:
             case Let():
                 inner = list(stmt.args)
             case View():
-                inner = [stmt.array, *_slice_atoms(stmt)]
+                inner = [stmt.array, *view_atoms(stmt)]
             case Load():
                 inner = [stmt.array, *stmt.index]
             case RefGet():
@@ -271,7 +270,7 @@ class Materialiser:
             case Let():
                 return self._all(stmt.args, d)
             case View():
-                return self._all((stmt.array, *_slice_atoms(stmt)), d)
+                return self._all((stmt.array, *view_atoms(stmt)), d)
             case RefGet():
                 return self._all((stmt.references, stmt.position), d)
             case RefNew():
@@ -395,10 +394,9 @@ class Materialiser:
                 return target
             case View():
                 array = self.need_sym(stmt.array)
-                index = tuple(self._item(i) for i in stmt.index)
-                target = fresh(s)
-                self.stack[level].builder.append(View(target, array, index, stmt.transpose, stmt.span))
-                return target
+                view = same_view(stmt, fresh(s), array, self.need)
+                self.stack[level].builder.append(view)
+                return view.target
             case Load():
                 array = self.need_sym(stmt.array)
                 index = tuple(self.need(i) for i in stmt.index)
@@ -418,11 +416,6 @@ class Materialiser:
                 return self._emit_if(stmt, s, level)
             case _:
                 raise AssertionError(f"cannot emit {s}")
-
-    def _item(self, item: Atom | Slice) -> Atom | Slice:
-        if not isinstance(item, Slice):
-            return self.need(item)
-        return Slice(*(None if p is None else self.need(p) for p in (item.start, item.stop, item.step)))
 
     def _recorded(self, s: Sym, region: Region, level: int) -> Atom:
         if self._lasting(region):
@@ -457,13 +450,3 @@ class Materialiser:
         level = self._open(region)
         assert level is not None
         return self._recorded(s, region, level)
-
-
-def _slice_atoms(view: View) -> tuple[Atom, ...]:
-    out: list[Atom] = []
-    for item in view.index:
-        if isinstance(item, Slice):
-            out += [a for a in (item.start, item.stop, item.step) if a is not None]
-        else:
-            out.append(item)
-    return tuple(out)

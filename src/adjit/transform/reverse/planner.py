@@ -7,7 +7,7 @@ again until nothing is missing. Decisions only grow, so this ends.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adjit.analysis.activity import Activity
 from adjit.analysis.alias import Affine, Alias, Roots
@@ -141,9 +141,7 @@ class Planner:
             if not here or not (private or root in seen):
                 continue
             assert isinstance(root.type, Array)
-            shape = tuple(b.dim(root, k) for k in range(root.type.ndim))
-            kind = replace(root.type, layout="C", readonly=False)
-            copy = b.alloc(f"{root.name}_private" if self.wish.split else f"{root.name}_final", kind, shape)
+            copy = b.alloc_like(f"{root.name}_private" if self.wish.split else f"{root.name}_final", root)
             copy_into(b, copy, root)
             if self.wish.split:
                 sweep.stack[0].values[root] = copy

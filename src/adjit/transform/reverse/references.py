@@ -28,7 +28,6 @@ from adjit.ir.core import (
     If,
     Loop,
     RefGet,
-    Slice,
     Stmt,
     Sym,
     Undef,
@@ -36,7 +35,7 @@ from adjit.ir.core import (
     const,
 )
 from adjit.ir.types import INT64, Array
-from adjit.ir.visit import Rewriter, walk
+from adjit.ir.visit import Rewriter, same_view, view_atoms, walk
 from adjit.transform.reverse.kept import Kept
 
 
@@ -186,11 +185,9 @@ class References(Rewriter):
         elif not self._static(base):
             out[self._position_of(base)] = None
         for view in self._chain(site):
-            for item in view.index:
-                parts = (item.start, item.stop, item.step) if isinstance(item, Slice) else (item,)
-                for a in parts:
-                    if isinstance(a, Sym) and not self._static(a):
-                        out[a] = None
+            out.update(
+                dict.fromkeys(a for a in view_atoms(view) if isinstance(a, Sym) and not self._static(a))
+            )
         return list(out)
 
     def _number(self, p: Sym) -> _Numbers:
@@ -200,7 +197,7 @@ class References(Rewriter):
                 stmt = self.regions.definition.get(p)
                 raise UnsupportedError(
                     f"the array `{p.name}` becomes a view of itself again and again",
-                    "index the whole array instead of transposing, or of slicing by a step that is computed",
+                    "index the whole array instead of transposing, reshaping, or slicing by a step that is computed",
                     None if stmt is None else stmt.span,
                 )
             self._open.add(p)
@@ -372,13 +369,7 @@ class References(Rewriter):
         current = self._base_again(b, self._base(site), p, value, last)
         for k, view in enumerate(chain):
             made = target if target is not None and k == len(chain) - 1 else Sym(p.name, view.target.type)
-            index = tuple(
-                Slice(*(None if x is None else value(x) for x in (i.start, i.stop, i.step)))
-                if isinstance(i, Slice)
-                else value(i)
-                for i in view.index
-            )
-            b.append(View(made, current, index, view.transpose, b.span))
+            b.append(replace(same_view(view, made, current, value), span=b.span))
             current = made
         return current
 

@@ -18,13 +18,12 @@ from adjit.ir.core import (
     RefAppend,
     RefGet,
     RefNew,
-    Slice,
     Sym,
     View,
     fresh,
 )
 from adjit.ir.types import INT64, Array, RefList
-from adjit.ir.visit import defined
+from adjit.ir.visit import defined, same_view, view_atoms
 from adjit.transform.reverse.materialise import Materialiser
 
 
@@ -63,10 +62,10 @@ class Shadows(Materialiser):
                 made = self._shadow_of_allocation(stmt, level)
             case View():
                 base = self.shadow(stmt.array)
-                index = tuple(self._item(i) for i in stmt.index)
+                view = same_view(stmt, Sym(f"d{a.name}", a.type), base, self.need)
                 level = self._shadow_level(base, stmt, level)
-                made = Sym(f"d{a.name}", a.type)
-                self.stack[level].builder.append(View(made, base, index, stmt.transpose, stmt.span))
+                self.stack[level].builder.append(view)
+                made = view.target
             case If():
                 made, level = self._shadow_of_branch(stmt, a, level)
             case Custom():
@@ -90,9 +89,7 @@ class Shadows(Materialiser):
         """A fresh shadow of an array that exists throughout: a parameter nobody asked about, a growing record."""
         root = self.stack[0]
         assert isinstance(a.type, Array)
-        shape = tuple(root.builder.dim(a, k) for k in range(a.type.ndim))
-        kind = replace(a.type, layout="C", readonly=False)
-        made = root.builder.alloc(f"d{a.name}", kind, shape, const_of(0.0, a.type.dtype))
+        made = root.builder.alloc_like(f"d{a.name}", a, const_of(0.0, a.type.dtype))
         root.shadows[a] = made
         return made
 
@@ -143,11 +140,8 @@ class Shadows(Materialiser):
         for k, scope in enumerate(self.stack):
             if base in scope.shadows.values():
                 least = max(least, k)
-        for item in stmt.index:
-            parts = (item.start, item.stop, item.step) if isinstance(item, Slice) else (item,)
-            for a in parts:
-                if a is not None:
-                    least = self.at_level(a, least)
+        for a in view_atoms(stmt):
+            least = self.at_level(a, least)
         return least
 
     def _shadow_of_branch(self, stmt: If, a: Sym, level: int) -> tuple[Sym, int]:

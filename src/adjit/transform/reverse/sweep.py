@@ -11,7 +11,7 @@ Scalars have adjoint values in SSA form, memory has shadows. No path branches on
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections.abc import Iterator
 
 from adjit.ir.builder import Builder, const_of
@@ -254,9 +254,10 @@ class Sweep(Shadows):
             lambda k: self.need(stmt.args[k]),
             lambda: self.need(stmt.target),
             stmt.target.type,
+            tuple(a.type for a in stmt.args),
         )
         for k, a in enumerate(stmt.args):
-            if rule.slope(k) is not None and self.is_active(a):
+            if rule.carries(k) and self.is_active(a):
                 contribution = rule.pull(point, ct, k)
                 if contribution is not None:
                     yield k, contribution
@@ -279,7 +280,7 @@ class Sweep(Shadows):
             for k, part in parts:
                 a = node.args[k]
                 assert isinstance(a, Sym) and isinstance(a.type, Scalar)
-                part = self.b.cast(part, a.type)
+                part = self.b.cast(part, _slope_type(a.type, part))
                 old = slopes.get(a)
                 slopes[a] = part if old is None else self.b.op("add", old, part)
                 if a in inside and not plain:
@@ -472,11 +473,19 @@ class _Pull(linear.Pull):
 def product(b: Builder, ct: Atom, slope: Atom) -> Atom:
     """szmul(ct, slope) in the wider dtype of the two; a finite constant slope needs no strong zero."""
     assert isinstance(ct.type, Scalar) and isinstance(slope.type, Scalar)
-    wide = max(ct.type, slope.type, key=lambda t: t.itemsize)
+    wide = max(ct.type.part, slope.type.part, key=lambda t: t.itemsize)
+    if ct.type.is_complex or slope.type.is_complex:
+        wide = wide.complexified
     ct, slope = b.cast(ct, wide), b.cast(slope, wide)
     if not isinstance(slope, Const):
         return b.op("szmul", ct, slope)
-    value = float(slope.value)  # type: ignore[arg-type]
+    value = slope.value
     if value in (1.0, -1.0):
-        return ct if value > 0 else b.op("neg", ct)
-    return b.op("mul" if math.isfinite(value) else "szmul", ct, slope)
+        return ct if value == 1.0 else b.op("neg", ct)
+    return b.op("mul" if cmath.isfinite(value) else "szmul", ct, slope)
+
+
+def _slope_type(leaf: Scalar, slope: Atom) -> Scalar:
+    """The type in which a leaf's slope is held: the leaf's, but complex where the slope is."""
+    assert isinstance(slope.type, Scalar)
+    return leaf.complexified if slope.type.is_complex else leaf
