@@ -208,7 +208,15 @@ def of_shape_alone(a, b, v):
     return c.shape[0] * np.sum(v * v)
 
 
+def stacked(t, a, v):
+    c = t @ a
+    d = t @ v
+    e = np.matmul(c.transpose(0, 2, 1), np.sin(t))
+    return np.sum(c * c) + np.sum(d**3) + np.sum(e * e)
+
+
 PROGRAMS = (
+    Program(stacked, (numbers(2, 3, 4, seed=21), B, V)),
     Program(matrices, (A, B)),
     Program(matrix_vector, (A, V)),
     Program(vector_matrix, (V, B)),

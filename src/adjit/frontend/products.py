@@ -14,7 +14,7 @@ import numpy as np
 from adjit.frontend import elements, expressions, folds
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
-from adjit.frontend.values import Axis, Elements, Value
+from adjit.frontend.values import Axis, Elements, Place, Value
 from adjit.ir.core import ONE, ZERO, Atom, Slice, Sym, Whole
 from adjit.ir.types import INT64, Array, Scalar
 
@@ -113,16 +113,64 @@ def _folded(lx: Lowering, a: Value, b: Value, node: ast.AST) -> Value:
 
 
 def _stacked(lx: Lowering, a: Value, b: Value, node: ast.AST) -> Value:
-    lx.refuse(node, "a matrix product of arrays of more than two dimensions", "loop over the first axes")
+    """One product for each place of the axes before the last two, which are broadcast."""
+    if _without_library(a, b):
+        lx.refuse(
+            node, "a product of integer matrices of more than two dimensions", "loop over the first axes"
+        )
+    with lx.at(node):
+        x, y = memory(lx, a, node), memory(lx, b, node)
+        shapes = [elements.whole(lx, s).shape for s in (x, y)]
+        left, right = (s[-2:] for s in shapes)
+        _check(lx, left[-1], right[0], node)
+        rows, columns = left[:-1], right[1:]
+        outer_, stacks = elements.broadcast(lx, [_places(s[:-2]) for s in shapes], node)
+        dtype = x.type.dtype if x.type.dtype == y.type.dtype else Scalar("?")  # type: ignore[union-attr]
+        shape = (*outer_, *rows, *columns)
+        out = lx.builder.alloc("a", Array(dtype, len(shape), "C"), shape)
+
+        def one(places: tuple[Place, ...]) -> None:
+            parts = [
+                _matrix(lx, s, elements.aligned(places, k.shape)) for s, k in zip((x, y), stacks, strict=True)
+            ]
+            part = _matrix(lx, out, places)
+            lx.builder.append(Whole((part,), "matmul", tuple(parts), lx.span(node)))
+
+        elements.nest(lx, outer_, one)
+    return out
+
+
+def _places(shape: tuple[Atom, ...]) -> Elements:
+    """A box, of whose elements nobody asks."""
+    return Elements(shape, lambda _: ZERO, INT64)
+
+
+def _matrix(lx: Lowering, array: Sym, places: tuple[Place, ...]) -> Sym:
+    """`array[places]`, a view."""
+    assert isinstance(array.type, Array)
+    rank = array.type.ndim - len(places)
+    if not places:
+        return array
+    index = (*(elements.position(lx, p) for p in places), *[Slice()] * rank)
+    return lx.builder.view(array, index, Array(array.type.dtype, rank, "?", array.type.readonly))
 
 
 def dot(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """`np.dot(a, b)`, `np.matmul(a, b)`."""
+    """`np.dot(a, b)`."""
     given = bound(lx, "np.dot", ("a", "b"), 2)(args, kwargs, node)
     a, b = given["a"], given["b"]
-    if elements.ndim_of(a) == 0 or elements.ndim_of(b) == 0:
+    ranks = elements.ndim_of(a), elements.ndim_of(b)
+    if 0 in ranks:
         return expressions.binary(lx, ast.Mult(), a, b, node)
+    if max(ranks) > 2:
+        lx.refuse(node, "'np.dot' of arrays of more than two dimensions", "write '@', or loops")
     return matmul(lx, a, b, node)
+
+
+def matmul_call(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    """`np.matmul(a, b)`."""
+    given = bound(lx, "np.matmul", ("a", "b"), 2)(args, kwargs, node)
+    return matmul(lx, given["a"], given["b"], node)
 
 
 def inner(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -156,7 +204,7 @@ HANDLERS: dict[object, Handler] = {
     np.outer: outer,
     np.trace: trace,
     np.dot: dot,
-    np.matmul: dot,
+    np.matmul: matmul_call,
     np.inner: inner,
     np.vdot: vdot,
 }

@@ -58,7 +58,7 @@ MATMUL = WholeRule(
     raises=False,
     takes_complex=True,
     convention="as the library: 0 times inf is NaN",
-    reference="Giles 2008, An extended collection of matrix derivative results, 2.2.1",
+    reference="Giles 2008, An extended collection of matrix derivative results",
 )
 
 

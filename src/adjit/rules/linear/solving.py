@@ -76,7 +76,7 @@ SOLVE = WholeRule(
     dtypes=lambda d: d[1:],
     takes_complex=True,
     convention=SINGULAR,
-    reference=f"{GILES}, 2.3.1",
+    reference=GILES,
 )
 
 
@@ -104,7 +104,7 @@ INV = WholeRule(
     _inv_adjoint,
     takes_complex=True,
     convention=SINGULAR,
-    reference=f"{GILES}, 2.2.3",
+    reference=GILES,
 )
 
 
@@ -159,7 +159,7 @@ DET = WholeRule(
     raises=False,
     takes_complex=True,
     convention="right at singular matrices; there the second derivative raises `LinAlgError`",
-    reference=f"{GILES}, 2.2.4; of singular matrices by the cofactors' singular value decomposition",
+    reference=f"{GILES}; of singular matrices by the cofactors' singular value decomposition",
 )
 
 
@@ -204,7 +204,7 @@ COFACTORS = WholeRule(
     raises=False,
     takes_complex=True,
     convention=SINGULAR,
-    reference=f"{GILES}, 2.2.3 and 2.2.4",
+    reference=GILES,
 )
 
 
@@ -234,7 +234,7 @@ SLOGDET = WholeRule(
     raises=False,
     carries=lambda k, j: k == 1,
     convention=f"the sign has none; {SINGULAR} in the derivative",
-    reference=f"{GILES}, 2.2.4",
+    reference=GILES,
 )
 
 

@@ -94,7 +94,7 @@ EIGH = WholeRule(
     _eigh_adjoint,
     dtypes=lambda d: (d[0], d[0]),
     convention=f"only the lower triangle is read, and gets the gradient; {_TIES}",
-    reference=f"{GILES}, 3.1",
+    reference=GILES,
 )
 
 
@@ -133,7 +133,7 @@ EIGVALSH = WholeRule(
     _eigvalsh_tangent,
     _eigvalsh_adjoint,
     convention="only the lower triangle is read, and gets the gradient; equal eigenvalues: of their sum",
-    reference=f"{GILES}, 3.1",
+    reference=GILES,
 )
 
 
@@ -232,7 +232,7 @@ SVD = WholeRule(
     _svd_adjoint,
     dtypes=lambda d: (d[0],) * 3,
     convention=f"{_TIES}; singular values 0: not finite for the vectors of a matrix that is not square",
-    reference="Townsend 2016, Differentiating the singular value decomposition; Giles 2008, 3.2",
+    reference="Townsend 2016, Differentiating the singular value decomposition; Giles 2008",
 )
 
 RULES = (EIGH, EIGVALSH, SVD)
