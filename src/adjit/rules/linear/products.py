@@ -83,4 +83,11 @@ def loops(b: Builder, out: Sym, x: Sym, y: Sym) -> None:
     nest(b, m.shape(out), element)
 
 
-RULES = (MATMUL,)
+def _last(_: object) -> None:
+    raise AssertionError("a product is added up in one call only where nothing is differentiated any more")
+
+
+MATMUL_ADD = WholeRule("matmul_add", "dot_add({0}, {1}, {out0})", (), _last, _last, raises=True)
+"""`out += a @ b`: made by `codegen.accumulate`, the one operation whose result was there before."""
+
+RULES = (MATMUL, MATMUL_ADD)
