@@ -134,7 +134,13 @@ def in_branches(a, b):
     return total
 
 
+def powers(a, c):
+    p = np.linalg.matrix_power(a, 5)
+    return np.sum(p * c) + np.sum(np.linalg.matrix_power(a, -2)) + np.sum(np.linalg.matrix_power(a, 1) ** 2)
+
+
 PROGRAMS = (
+    Program(powers, (S, C3)),
     Program(solve_vector, (S, V)),
     Program(solve_matrix, (S, X)),
     Program(inverse, (S, C3)),

@@ -16,7 +16,7 @@ from adjit.frontend import elements, expressions, products
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import Static, TupleValue, Value
-from adjit.ir.core import FALSE, ONE, ZERO, Atom, If, Raise, Sym, Whole
+from adjit.ir.core import FALSE, ONE, ZERO, Atom, Const, If, Raise, Sym, Whole
 from adjit.ir.types import BOOL, INT64, Array, Scalar
 
 Shape = tuple[Atom, ...]
@@ -81,6 +81,29 @@ def _lstsq(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
     return TupleValue((x, unknown, unknown, unknown))
 
 
+def _power(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    """`np.linalg.matrix_power(a, n)` for a constant n: products of squares."""
+    given = bound(lx, "np.linalg.matrix_power", ("a", "n"), 2)(args, kwargs, node)
+    n = given["n"]
+    if not isinstance(n, Const) or not isinstance(n.value, int) or n.value == 0:
+        lx.refuse(
+            node, "'np.linalg.matrix_power' with an exponent that is not a constant, or 0", "write the loop"
+        )
+    with lx.at(node):
+        square: Value = _operand(lx, "matrix_power", given["a"], (2,), node)
+        if n.value < 0:
+            square = HANDLERS[np.linalg.inv](lx, [square], {}, node)
+        total: Value | None = None
+        left = abs(int(n.value))
+        while left:
+            if left % 2:
+                total = square if total is None else products.matmul(lx, total, square, node)
+            left //= 2
+            square = products.matmul(lx, square, square, node) if left else square
+        assert total is not None
+        return elements.copied(lx, total, node) if abs(int(n.value)) == 1 else total
+
+
 def _least(lx: Lowering, shape: Shape) -> Atom:
     rows, columns = shape
     if lx.integers.same(rows, columns):
@@ -135,5 +158,6 @@ HANDLERS: dict[object, Handler] = {
     np.linalg.pinv: _simple("pinv", lambda s: (s[::-1],)),
     np.linalg.svd: _svd,
     np.linalg.qr: _qr,
+    np.linalg.matrix_power: _power,
     np.linalg.lstsq: _lstsq,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.dependence import may_overwrite_later
 from adjit.analysis.regions import Regions
-from adjit.ir.core import Let, Load, Store, Sym, fresh
+from adjit.ir.core import Let, Load, Store, fresh
 from adjit.transform.reverse.record import Decisions
 
 _LONG = frozenset(
@@ -23,7 +23,7 @@ class Stored:
 
     def __init__(self, regions: Regions, alias: Alias, affine: Affine, decisions: Decisions):
         self._regions, self._alias, self._affine, self._decisions = regions, alias, affine, decisions
-        self._found: dict[Sym, tuple[Store, Load] | None] = {}
+        self._found = decisions.stored
 
     def of(self, let: Let) -> Load | None:
         """The load, if there is one and the store is not rolled back."""
