@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BENCH_READY := $(VENV)/.bench
 JOBS ?= 2
 MINUTES ?= 1
 SEED ?= 0
@@ -15,7 +16,7 @@ help:
 	@echo "make demo   differentiate both example programs"
 	@echo "make test   lint, format, types, tests, code blocks of the documentation"
 	@echo "make test-all  every combination of the wide grids as well (long)"
-	@echo "make bench  the speed table (QUICK=1: small sizes; ENZYME=DIR: beside real Enzyme)"
+	@echo "make bench  the speed tables (QUICK=1: small sizes; ENZYME=DIR: beside real Enzyme)"
 	@echo "make fuzz   random programs against every check (MINUTES=1: three times, SEED=0)"
 
 setup: $(READY)
@@ -24,6 +25,10 @@ $(READY): pyproject.toml requirements-test.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "adjit needs Python 3.11 or newer: make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt -e .
+	touch $@
+
+$(BENCH_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	touch $@
 
 demo: $(READY)
@@ -43,8 +48,9 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/basedpyright
 
-bench: $(READY)
+bench: $(BENCH_READY)
 	$(BIN)/python benchmarks/core.py $(if $(QUICK),--quick) $(if $(ENZYME),--enzyme $(ENZYME))
+	$(BIN)/python benchmarks/arrays.py $(if $(QUICK),--quick)
 
 fuzz: $(READY)
 	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS)

@@ -84,7 +84,7 @@ def uses_fft(x):
 
 
 def uses_histogram(x):
-    counts, edges = np.histogram(x, 4)
+    counts, edges = np.histogram2d(x, x)[:2]
     return edges[0] * counts[0]
 
 
@@ -176,7 +176,7 @@ PROGRAMS = [
     (opens_a_file, "open(os.devnull", "open"),
     (uses_list_append, "values", "list"),
     (uses_fft, "np.fft.fft(x)", "fft"),
-    (uses_histogram, "np.histogram(x, 4)", "histogram"),
+    (uses_histogram, "np.histogram2d(x, x)", "histogram2d"),
     (uses_eval, "eval(", "eval"),
     (uses_getattr, 'getattr(x, "sum")', "getattr"),
     (uses_global_statement, "global COUNTER", "global"),

@@ -44,7 +44,7 @@ def test_a_failure_is_shrunk_and_runs_from_its_file(tmp_path: Path, monkeypatch:
         if "math.sin" in program.source():
             raise fuzz.CheckFailure("dot", "a sine")
 
-    monkeypatch.setattr(fuzz, "generate", lambda seed, recursion: WRONG)
+    monkeypatch.setattr(fuzz, "generate", lambda seed, **options: WRONG)
     monkeypatch.setattr(fuzz, "check", check)
     (found,) = outcomes(settings)
     assert (found.kind, found.failed, found.file) == ("dot", True, tmp_path / "dot_3.py")

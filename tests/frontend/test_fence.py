@@ -160,6 +160,7 @@ REFUSED = [
     ("s = range(3)", None),
     ("s = lambda: 1", None),
     ("s = slice(1, 2)", None),
+    ("s = x.T.tolist()", "tolist"),
     ("s = [x, x]", "list"),
     ("s = [1.0, 2.0]", "list"),
     ("s = ...", None),

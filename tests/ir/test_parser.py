@@ -271,7 +271,7 @@ def test_watching_sees_every_pass_and_catches_a_broken_one(
 ) -> None:
     names = {f.__name__ for f in passes()}
     assert {"lower", "infer", "clean", "forward", "reverse", "hoist", "stride", "expand"} <= names
-    monkeypatch.setattr("adjit.ir.verify._Verifier.read", _objects)
+    monkeypatch.setattr("adjit.ir.verify._Verifier.reads", _objects)
     with pytest.raises(PassFault, match=r"adjit\.frontend"), watched(round_trip=False):
         aj.grad(lambda x: x * x)(3.0)
 

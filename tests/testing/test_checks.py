@@ -163,7 +163,7 @@ def test_gradients_of_integers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_pass_that_breaks_the_ir(monkeypatch: pytest.MonkeyPatch) -> None:
     def breaking(round_trip: bool) -> Any:
-        monkeypatch.setattr("adjit.ir.verify._Verifier.read", _objects)
+        monkeypatch.setattr("adjit.ir.verify._Verifier.reads", _objects)
         return watched(round_trip)
 
     monkeypatch.setattr(checks, "watched", breaking)

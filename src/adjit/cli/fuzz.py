@@ -66,6 +66,7 @@ def fuzz(
     recursion: Annotated[
         bool, typer.Option("--recursion", help="Programs may call functions that call themselves.")
     ] = False,
+    small: Annotated[bool, typer.Option("--small", help="Programs of half as many statements.")] = False,
     folder: Annotated[Path, typer.Option(help="Where failures are written.")] = Path("fuzz-failures"),
     jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 1,
 ) -> None:
@@ -81,6 +82,7 @@ def fuzz(
         boundscheck=boundscheck,
         dtype="float32" if float32 else "float64",
         recursion=recursion,
+        small=small,
         folder=folder,
     )
     console, tally = Console(), Tally()

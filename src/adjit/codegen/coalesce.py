@@ -67,10 +67,10 @@ class Variables:
         """`s` is assigned while `live` is live; a copy of `source` does not clash with it."""
         s = self.of(s)
         mine = self._edges.setdefault(s, set())
-        for other in live:
-            if other != s and other != source:
-                mine.add(other)
-                self._edges.setdefault(other, set()).add(s)
+        new = live - mine - {s, source}
+        mine |= new
+        for other in new:
+            self._edges.setdefault(other, set()).add(s)
 
     def _copy(self, into: tuple[Sym, ...], values: tuple[Atom, ...], live: Live, rank: int) -> Live:
         """Parallel assignment; gives what is live before it."""

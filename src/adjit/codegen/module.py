@@ -162,10 +162,10 @@ _HELPERS = {
     "szmul": _SZMUL,
     "choose": _CHOOSE,
 }
-_SCALARS = (
+_SCALARS = frozenset({
     "complex128", "complex64", "float32", "float64", "int16", "int32", "int64", "int8",
     "uint16", "uint32", "uint64", "uint8",
-)  # fmt: skip
+})  # fmt: skip
 
 
 def render(module: Module, comments: bool = True, plain: bool = False) -> str:
@@ -225,11 +225,16 @@ def _docstring(doc: str) -> list[str]:
     return [f'"""{title}\n\n{doc}\n"""' if doc else f'"""{title}"""']
 
 
+def _called(text: str) -> set[str]:
+    """Bare names that the text calls."""
+    return set(re.findall(r"(?<![\w.])(\w+)\(", text))
+
+
 def _imports(text: str, lists: list[Array]) -> str:
-    scalars = {s for s in _SCALARS if re.search(rf"(?<![\w.]){s}(?=\()", text)}
+    scalars = _called(text) & _SCALARS
     scalars |= {a.dtype.name for a in lists if not a.dtype.is_bool}
     lines = [f"import {m}" for m in ("cmath", "math") if re.search(rf"(?<![\w.]){m}\.", text)]
-    constants = [c for c in ("inf", "nan") if re.search(rf"(?<![\w.]){c}\b", text)]
+    constants = sorted(set(re.findall(r"(?<![\w.])(?:inf|nan)\b", text)))
     lines += [f"from math import {', '.join(constants)}"] if constants else []
     lines += ["", "import numpy as np"] if re.search(r"\bnp\.", text) else []
     names = [*sorted(scalars), "njit", *(["types"] if lists or "types." in text else [])]
@@ -250,12 +255,9 @@ def _array_type(a: Array) -> str:
 
 def _helpers(body: str, ops: frozenset[str], units: tuple[Unit, ...]) -> str:
     fast = next((f", {_fastmath(u.fastmath)}" for u in units if u.fastmath), "")
-    texts = [
-        text.format(options=fast)
-        for name, text in _HELPERS.items()
-        if re.search(rf"(?<![\w.]){name}\(", body)
-    ]
-    texts += [f"@njit(cache=True)\n{text}" for name, text in linear.sources().items() if f"{name}(" in body]
+    called = _called(body)
+    texts = [text.format(options=fast) for name, text in _HELPERS.items() if name in called]
+    texts += [f"@njit(cache=True)\n{text}" for name, text in linear.sources().items() if name in called]
     special = rules.prelude(sorted(ops))
     if special:
         texts.append(re.sub(r"^def ", '@njit(cache=True, error_model="numpy")\ndef ', special, flags=re.M))

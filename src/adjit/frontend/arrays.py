@@ -69,7 +69,7 @@ def call_method(
     if name == "copy" and not args and not kwargs:
         return lists.copied(lx, array, node) if array in lx.lists else copy(lx, array, None, node, order="C")
     if name == "flatten" and not args and not kwargs:
-        return _flattened(lx, array, node)
+        return flattened(lx, array, node)
     if name == "astype" and len(args) == 1 and not kwargs:
         return copy(lx, array, creation.dtype_of(lx, args[0], node), node)
     if name == "fill" and len(args) == 1 and not kwargs:
@@ -86,7 +86,7 @@ def call_method(
     lx.refuse(node, f"the array method '{name}' is not supported", "write the loop over its elements")
 
 
-def _flattened(lx: Lowering, array: Sym, node: ast.AST) -> Sym:
+def flattened(lx: Lowering, array: Sym, node: ast.AST) -> Sym:
     """`array.flatten()`: a fresh 1-D array of the elements in index order."""
     source = FlatValue(array)
     assert isinstance(array.type, Array)

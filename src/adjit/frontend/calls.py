@@ -15,6 +15,7 @@ from numba.core import types as nb_types
 from adjit import rules
 from adjit.errors import MissingRuleError
 from adjit.frontend import (
+    array_functions,
     arrays,
     creation,
     custom,
@@ -24,7 +25,6 @@ from adjit.frontend import (
     folds,
     inline,
     known,
-    products,
     remedies,
 )
 from adjit.frontend.context import Lowering
@@ -64,6 +64,8 @@ def call_node(lx: Lowering, node: ast.Call) -> Value:
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             args += expressions.items_of(lx, expressions.evaluate(lx, arg.value), arg)
+        elif isinstance(arg, ast.List) and array_functions.takes_lists(function):
+            args.append(creation.nested(lx, arg))
         elif of_elements:
             mark = lx.builder.mark()
             value = expressions.lazily(lx, arg)
@@ -101,10 +103,15 @@ def _method(
     lx: Lowering, method: Method, args: list[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value:
     owner = method.owner
-    if method.name == "dot" and elements.is_whole(owner):
-        return products.method_dot(lx, owner, args, kwargs, node)
     if isinstance(owner, Elements) or (is_array(owner) and method.name in expressions.FOLDS):
         return folds.method(lx, owner, method.name, args, kwargs, node)
+    if (
+        isinstance(owner, Sym)
+        and is_array(owner)
+        and owner not in lx.lists
+        and method.name in array_functions.METHODS
+    ):
+        return array_functions.METHODS[method.name](lx, [owner, *args], kwargs, node)
     if isinstance(owner, Sym) and is_array(owner):
         return arrays.call_method(lx, owner, method.name, args, kwargs, node)
     if isinstance(owner, Sym | Const) and method.name == "conjugate":
@@ -137,7 +144,7 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
                 node, f"keywords of '{name_of(obj)}' are not supported", "pass its arguments by position"
             )
         if any(elements.is_whole(a) for a in args):
-            return _of_elements(lx, obj, args, node)
+            return of_elements(lx, obj, args, node)
         return apply_rule(lx, obj, tuple(expressions.number(lx, a, node) for a in args), node)
     inner = getattr(obj, "py_func", None)
     if isinstance(inner, FunctionType):
@@ -196,7 +203,7 @@ def home_of(obj: object) -> str:
     return (getattr(obj, "__module__", None) or "").partition(".")[0]
 
 
-def _of_elements(lx: Lowering, obj: Callable[..., object], args: list[Value], node: ast.AST) -> Value:
+def of_elements(lx: Lowering, obj: Callable[..., object], args: list[Value], node: ast.AST) -> Value:
     """A function with a derivative rule, of each element of whole arrays."""
     rule = rules.find(obj, len(args))
     if rule is None:

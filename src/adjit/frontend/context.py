@@ -136,6 +136,7 @@ class Lowering:
         self.dependencies: dict[object, None] = {}
         self.prefixes: dict[Sym, tuple[Sym, tuple[Atom, ...]]] = {}
         self.lists: set[Sym] = set()
+        self.views: dict[Sym, str] = {}  # copies of what NumPy gives as a view, by the function that gives it
         self.lengths: dict[Sym, int] = {}
         self.head: list[Stmt] = []
         self.params: set[Sym] = set()
@@ -398,10 +399,13 @@ class Lowering:
             self.params.add(self.captured[id(array)][1])
         return self.captured[id(array)][1]
 
-    def extent(self, array: Sym, axis: int) -> Sym:
+    def extent(self, array: Sym, axis: int) -> Atom:
         """`array.shape[axis]`; of an argument, once at the head of the function."""
         base, before = self.prefix(array)
         axis += len(before)
+        made = self.builder.shapes.get(base)
+        if made is not None and isinstance(made[axis], Const):
+            return made[axis]
         if base not in self.params:
             found = self._dim(base, axis)
         elif (base, axis) in self.extents:

@@ -7,7 +7,7 @@ import ast
 import numpy as np
 from numba.core import types as nb_types
 
-from adjit.frontend import arrays, expressions, inline, iteration, library, lists
+from adjit.frontend import arrays, elements, expressions, inline, iteration, joining, library, lists
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import NONE, Static, TupleValue, Value, is_array, is_scalar, kind, same_static
@@ -173,7 +173,7 @@ def array_call(lx: Lowering, node: ast.Call) -> Value:
         lx.refuse(
             node, "'np.array' with these arguments is not supported", "allocate with np.empty and fill it"
         )
-    value = _nested(lx, node.args[0])
+    value = nested(lx, node.args[0])
     dtypes = [*node.args[1:], *(k.value for k in node.keywords)]
     dtype = dtype_of(lx, expressions.evaluate(lx, dtypes[0]), node) if dtypes else None
     if ast.unparse(node.func).endswith("asarray") and is_array(value):
@@ -183,9 +183,10 @@ def array_call(lx: Lowering, node: ast.Call) -> Value:
     return array_of(lx, value, dtype, node)
 
 
-def _nested(lx: Lowering, node: ast.expr) -> Value:
+def nested(lx: Lowering, node: ast.expr) -> Value:
+    """A list of lists of values as a tuple of tuples."""
     if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(e, ast.Starred) for e in node.elts):
-        return TupleValue(tuple(_nested(lx, e) for e in node.elts))
+        return TupleValue(tuple(nested(lx, e) for e in node.elts))
     return expressions.evaluate(lx, node)
 
 
@@ -216,6 +217,8 @@ def _box(lx: Lowering, value: TupleValue, dtype: Scalar | None, node: ast.AST) -
             break
         shape.append(len(rows[0]))
         level = [item for row in rows for item in row]
+    if any(elements.is_whole(item) for item in level):
+        return elements.in_memory(lx, joining.boxed(lx, value, node, dtype), node)
     if not all(is_scalar(item) for item in level):
         lx.refuse(
             node, "'np.array' of this nested tuple is not supported", "allocate with np.empty and fill it"

@@ -290,7 +290,12 @@ def solid(lx: Lowering, value: Value, node: ast.AST) -> Value:
     """The value in memory: an expression of whole arrays becomes a new array, of no axes a number."""
     if not isinstance(value, Elements):
         return value
-    return materialise(lx, value, node) if value.shape else value.at(())
+    if not value.shape:
+        return value.at(())
+    made = materialise(lx, value, node)
+    if value.view:
+        lx.views[made] = value.view
+    return made
 
 
 def materialise(

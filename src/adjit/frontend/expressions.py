@@ -15,7 +15,7 @@ from adjit.frontend import (
     elements,
     indexing,
     lists,
-    products,
+    matrices,
     remedies,
     statements,
 )
@@ -311,7 +311,7 @@ def binary(
     if isinstance(a, TupleValue) or isinstance(b, TupleValue):
         return _tuple_binary(lx, key, a, b, node)
     if elements.is_whole(a) or elements.is_whole(b):
-        return elements.binary(lx, key, a, b, node) if key else products.matmul(lx, a, b, node)
+        return elements.binary(lx, key, a, b, node) if key else matrices.matmul(lx, a, b, node)
     if key is None:
         lx.refuse(node, f"'@' of {kind(a)} and {kind(b)}", "write '*' for numbers")
     x, y = number(lx, a, node), number(lx, b, node)

@@ -142,13 +142,11 @@ class Extents:
         return f[0] >= 0 and all(k > 0 and self._count(t) for t, k in f[1])
 
 
-def _within(term: object, form: Form) -> bool:
-    """Whether the form is made of the term: `n` of `min(n, m)`."""
-    inner = (t for t, _ in form[1])
-    return any(
-        t == term or (isinstance(t, tuple) and t[0] != "dim" and any(_within(term, f) for f in t[1]))
-        for t in inner
-    )
+def _within(term: object, whole: object) -> bool:
+    """Whether the term stands somewhere inside: what it is known to equal must not mention it."""
+    if whole == term:
+        return True
+    return isinstance(whole, tuple | frozenset) and any(_within(term, part) for part in whole)
 
 
 def _ordered(terms: tuple[tuple[object, int], ...]) -> tuple[tuple[object, int], ...]:

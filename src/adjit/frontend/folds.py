@@ -172,7 +172,7 @@ def _of_each_two(lx: Lowering, f: Callable[..., object], a: Value, b: Value, nod
 
 def total(lx: Lowering, source: Elements, axes: frozenset[int], node: ast.AST, op: str = "add") -> Value:
     """The sum (or product) over some axes."""
-    start = _neutral(source.dtype, 0 if op == "add" else 1)
+    start = neutral(source.dtype, 0 if op == "add" else 1)
 
     def add(places: tuple[Place, ...], carried: tuple[Atom, ...]) -> tuple[Atom, ...]:
         return (lx.let(op, carried[0], source.at(places), name=_hint(carried[0])),)
@@ -202,7 +202,7 @@ def _each(lx: Lowering, source: Elements, axes: frozenset[int], start: Const, op
     return out
 
 
-def _neutral(dtype: Scalar, value: int) -> Const:
+def neutral(dtype: Scalar, value: float) -> Const:
     """Where a sum or product starts: a number of the elements' type, which may be open."""
     if dtype.is_bool or dtype.is_int:
         return const(value)

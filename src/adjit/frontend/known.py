@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from adjit.frontend import (
+    array_functions,
     arrays,
     calls,
     creation,
@@ -25,10 +26,9 @@ from adjit.frontend import (
     library,
     linear,
     lists,
-    products,
+    matrices,
     reductions,
     statements,
-    views,
 )
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
@@ -58,6 +58,9 @@ def find(obj: object) -> Handler | None:
     for known, handler in _TABLE.get(id(obj), ()):
         if known is obj:
             return handler
+    found = array_functions.find(obj)
+    if found is not None:
+        return found
     module = getattr(obj, "__module__", None) or ""
     if isinstance(module, str) and module.partition(".")[0] == "adjit":
         return _MARKERS.get(getattr(obj, "__name__", ""))
@@ -393,17 +396,26 @@ _HANDLERS: dict[object, Handler] = {
     np.dtype: _dtype_call,
     np.size: _size,
     np.shape: _shape,
-    **views.FUNCTIONS,
     **{
         getattr(np, name): creation.creation(name)
         for name in ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")
     },
 }
 
-_HANDLERS.update(folds.HANDLERS | products.HANDLERS | linear.HANDLERS)
+_HANDLERS.update(folds.HANDLERS | matrices.HANDLERS | linear.HANDLERS)
+_HANDLERS.update(array_functions.HANDLERS)
 
+_LISTS = frozenset(map(id, array_functions.LISTS))
 _OF_ELEMENTS = frozenset(
-    map(id, (*folds.HANDLERS, *products.HANDLERS, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs))
+    map(
+        id,
+        (
+            *folds.HANDLERS,
+            *matrices.HANDLERS,
+            *array_functions.LAZY,
+            *(np.where, np.real, np.imag, np.angle, np.nan_to_num, abs),
+        ),
+    )
 )
 
 _TABLE: dict[int, list[tuple[object, Handler]]] = {}

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from adjit.frontend import elements, expressions, products
+from adjit.frontend import elements, expressions, matrices
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import Static, TupleValue, Value
@@ -28,7 +28,7 @@ def _operand(lx: Lowering, name: str, value: Value, ranks: tuple[int, ...], node
     if not elements.is_whole(value) or elements.ndim_of(value) not in ranks:
         remedy = "loop over the first axes" if elements.ndim_of(value) > 2 else "pass a matrix"
         lx.refuse(node, f"'np.linalg.{name}' of an array of {elements.ndim_of(value)} dimensions", remedy)
-    return products.memory(lx, value, node)
+    return matrices.memory(lx, value, node)
 
 
 def _made(
@@ -97,9 +97,9 @@ def _power(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
         left = abs(int(n.value))
         while left:
             if left % 2:
-                total = square if total is None else products.matmul(lx, total, square, node)
+                total = square if total is None else matrices.matmul(lx, total, square, node)
             left //= 2
-            square = products.matmul(lx, square, square, node) if left else square
+            square = matrices.matmul(lx, square, square, node) if left else square
         assert total is not None
         return elements.copied(lx, total, node) if abs(int(n.value)) == 1 else total
 

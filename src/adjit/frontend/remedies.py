@@ -76,6 +76,8 @@ def in_place_of(obj: object, node: ast.AST, name: str) -> str:
     if isinstance(getattr(obj, "__wrapped__", None), FunctionType) and not library(obj):
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else name
         return f"call the function inside: {called}.__wrapped__"
+    if name in INSTEAD:
+        return INSTEAD[name]
     if not hasattr(obj, "__name__"):
         return f"call a function of the numbers and arrays that {type(obj).__name__}.__call__ reads"
     return "write it in plain Python, or give a rule: wrap the call in a function with @aj.custom_vjp"
@@ -85,3 +87,33 @@ def library(obj: object) -> bool:
     """Functions of libraries whose Python source is not meant to be differentiated."""
     home = (getattr(obj, "__module__", None) or "").partition(".")[0]
     return home in ("numpy", "scipy", "numba", "adjit", "math", "random", "builtins")
+
+
+INSTEAD = {
+    "numpy.union1d": "take np.unique(np.concatenate((a, b)))",
+    "numpy.intersect1d": "take u = np.unique(a) and u[np.isin(u, b)]",
+    "numpy.setdiff1d": "take u = np.unique(a) and u[np.isin(u, b, invert=True)]",
+    "numpy.setxor1d": "take np.unique, and np.isin(u, v, invert=True) both ways",
+    "numpy.logspace": "take 10.0 ** np.linspace(start, stop, num)",
+    "numpy.geomspace": "take np.exp(np.linspace(np.log(start), np.log(stop), num))",
+    "numpy.indices": "take np.meshgrid(np.arange(n), np.arange(m), indexing='ij')",
+    "numpy.asfortranarray": "leave it out: values do not depend on the layout",
+    "numpy.block": "take np.vstack of np.hstack",
+    "numpy.apply_along_axis": "write the loop over the other axes",
+    "numpy.vectorize": "write the loop",
+    "numpy.einsum": "write the loops, or products and np.sum",
+    "numpy.tensordot": "write the loops, or products and np.sum",
+    "numpy.piecewise": "take np.where or np.select",
+    "numpy.choose": "take np.select, or index the stacked arrays",
+    "numpy.compress": "take a[condition]",
+    "numpy.place": "take a[mask] = values",
+    "numpy.histogram2d": "take np.digitize and np.add.at",
+    "numpy.histogramdd": "take np.digitize and np.add.at",
+    "numpy.lexsort": "sort by one key after the other with np.argsort, the last key first",
+    "numpy.polyfit": "solve the least squares of np.vander(x, n)",
+    "numpy.roots": "find the roots outside, or by Newton steps in a loop",
+    "numpy.broadcast_shapes": "take (a + b).shape",
+    "numpy.iscomplexobj": "the dtype says it: leave it out",
+    "numpy.isrealobj": "the dtype says it: leave it out",
+}
+"""What to write for functions of NumPy that are refused."""

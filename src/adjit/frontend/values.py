@@ -154,12 +154,14 @@ class Elements:
     """A whole array that is not in memory: its extents, and the code of one element at given places.
 
     dtype: of the elements, where known (bool always is). part: the array and one item per axis, of a part of an array.
+    view: the NumPy function whose result is a view, which a copy must not stand for under a name.
     """
 
     shape: tuple[Atom, ...]
     at: Callable[[tuple[Place, ...]], Atom]
     dtype: Scalar = UNKNOWN
     part: tuple[Sym, tuple[Atom | Axis, ...]] | None = None
+    view: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -143,34 +143,17 @@ def _squeeze(lx: Lowering, array: Sym, args: list[Value], kwargs: dict[str, Valu
         return lx.builder.view(array, index, kept) if dropped else array
 
 
-def _atleast(least: int, new: Callable[[int], Axes]) -> Method:
-    def method(lx: Lowering, array: Sym, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-        if args or kwargs:
-            lx.refuse(node, f"'np.atleast_{least}d' of several arrays is not supported", "call it for each")
-        ndim = _ndim(array)
-        return array if ndim >= least else rearranged(lx, array, new(ndim), node)
-
-    return method
+_NEW_AXES: dict[int, Callable[[int], Axes]] = {
+    1: lambda ndim: (None,),
+    2: lambda ndim: (None, *range(ndim)) if ndim else (None, None),
+    3: lambda ndim: ((None, None, None), (None, 0, None), (0, 1, None))[ndim],
+}
 
 
-def _three(ndim: int) -> Axes:
-    return ((None, None, None), (None, 0, None), (0, 1, None))[ndim]
-
-
-def _flip(*fixed: int) -> Method:
-    def method(lx: Lowering, array: Sym, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-        names = () if fixed else ("axis",)
-        given = bound(lx, "np.flip", names, 0)(args, kwargs, node).get("axis", NONE)
-        every = tuple(range(_ndim(array)))
-        axes = fixed or (every if same_static(given, NONE) else _axes(lx, given, _ndim(array), node))
-        if any(k >= _ndim(array) for k in axes) or not axes:
-            lx.refuse(
-                node, f"an array of {_ndim(array)} dimensions is flipped along axis {max(axes, default=0)}"
-            )
-        parts = [SliceValue(None, None, const(-1) if k in axes else None) for k in every]
-        return indexing.load(lx, array, TupleValue(tuple(parts)), node)
-
-    return method
+def at_least(lx: Lowering, array: Sym, rank: int, node: ast.AST) -> Sym:
+    """`np.atleast_1d`, `2d` and `3d` of an array."""
+    ndim = _ndim(array)
+    return array if ndim >= rank else rearranged(lx, array, _NEW_AXES[rank](ndim), node)
 
 
 def _reshape(lx: Lowering, array: Sym, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -342,13 +325,7 @@ _FUNCTIONS: dict[str, Method] = {
     "moveaxis": _moveaxis,
     "expand_dims": _expand_dims,
     "ascontiguousarray": _contiguous,
-    "atleast_1d": _atleast(1, lambda ndim: (None,)),
-    "atleast_2d": _atleast(2, lambda ndim: (None, *range(ndim)) if ndim else (None, None)),
-    "atleast_3d": _atleast(3, _three),
-    "flip": _flip(),
-    "flipud": _flip(0),
-    "fliplr": _flip(1),
 }
-FUNCTIONS: dict[object, Handler] = {
+HANDLERS: dict[object, Handler] = {
     getattr(np, name): _function(name, method) for name, method in _FUNCTIONS.items()
 }

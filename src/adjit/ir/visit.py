@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from adjit.ir.core import (
@@ -38,7 +39,7 @@ _BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {
     Custom: lambda stmt: (stmt.body,),
     Derive: lambda stmt: (stmt.body,),
 }
-"""Sub-blocks by kind of statement; looked up, not matched, because every walk asks for every statement."""
+"""Sub-blocks by kind of statement; looked up, not matched, as targets and operands are: every walk asks for them."""
 
 
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
@@ -87,15 +88,20 @@ def reachable(function: Function, functions: Iterable[Function]) -> tuple[Functi
     return tuple(done[::-1])
 
 
+def _one(stmt: Any) -> tuple[Sym, ...]:
+    return (stmt.target,)
+
+
+_TARGETS: dict[type, Callable[[Any], tuple[Sym, ...]]] = {
+    **dict.fromkeys((Let, Load, View, Alloc, Ensure, RefNew, RefGet), _one),
+    **dict.fromkeys((Loop, If, Custom, Derive, Call), attrgetter("results")),
+}
+
+
 def targets(stmt: Stmt) -> tuple[Sym, ...]:
     """Symbols that the statement itself defines in its own block (not those of its sub-blocks)."""
-    match stmt:
-        case Let() | Load() | View() | Alloc() | Ensure() | RefNew() | RefGet():
-            return (stmt.target,)
-        case Loop() | If() | Custom() | Derive() | Call():
-            return stmt.results
-        case _:
-            return ()
+    found = _TARGETS.get(type(stmt))
+    return () if found is None else found(stmt)
 
 
 def inner_targets(stmt: Stmt) -> tuple[Sym, ...]:
@@ -131,39 +137,38 @@ def _item(item: Atom | Slice, atom: Callable[[Atom], Atom]) -> Atom | Slice:
     return atom(item)
 
 
+def _of_alloc(stmt: Alloc) -> tuple[Atom, ...]:
+    tail = (() if stmt.fill is None else (stmt.fill,)) + (() if stmt.like is None else (stmt.like,))
+    return (*stmt.shape, *tail)
+
+
+def _of_loop(stmt: Loop) -> tuple[Atom, ...]:
+    if stmt.index is None:
+        return stmt.inits
+    return (*(a for a in (stmt.lo, stmt.hi, stmt.step) if a is not None), *stmt.inits)
+
+
+_OPERANDS: dict[type, Callable[[Any], tuple[Atom, ...]]] = {
+    Let: attrgetter("args"),
+    Load: lambda stmt: (stmt.array, *stmt.index),
+    Store: lambda stmt: (stmt.array, *stmt.index, stmt.value),
+    View: lambda stmt: (stmt.array, *view_atoms(stmt)),
+    Alloc: _of_alloc,
+    Ensure: attrgetter("array", "need"),
+    RefNew: lambda stmt: (),
+    RefAppend: attrgetter("references", "array"),
+    RefGet: attrgetter("references", "position"),
+    Whole: lambda stmt: (*stmt.outs, *stmt.args),
+    Loop: _of_loop,
+    If: lambda stmt: (stmt.cond,),
+    **dict.fromkeys((Custom, Derive, Call), attrgetter("args")),
+    Raise: lambda stmt: tuple(a for a in stmt.args if isinstance(a, Sym)),
+}
+
+
 def operands(stmt: Stmt) -> tuple[Atom, ...]:
     """Atoms read by the statement at its head (not those read inside sub-blocks, nor yields)."""
-    match stmt:
-        case Let():
-            return stmt.args
-        case Load():
-            return (stmt.array, *stmt.index)
-        case Store():
-            return (stmt.array, *stmt.index, stmt.value)
-        case View():
-            return (stmt.array, *view_atoms(stmt))
-        case Alloc():
-            tail = (() if stmt.fill is None else (stmt.fill,)) + (() if stmt.like is None else (stmt.like,))
-            return (*stmt.shape, *tail)
-        case Ensure():
-            return (stmt.array, stmt.need)
-        case RefAppend():
-            return (stmt.references, stmt.array)
-        case RefGet():
-            return (stmt.references, stmt.position)
-        case Whole():
-            return (*stmt.outs, *stmt.args)
-        case Loop():
-            head = tuple(a for a in (stmt.lo, stmt.hi, stmt.step) if a is not None)
-            return (*head, *stmt.inits)
-        case If():
-            return (stmt.cond,)
-        case Custom() | Derive() | Call():
-            return stmt.args
-        case Raise():
-            return tuple(a for a in stmt.args if isinstance(a, Sym))
-        case _:
-            return ()
+    return _OPERANDS[type(stmt)](stmt)
 
 
 def yields(stmt: Stmt) -> tuple[Atom, ...]:
@@ -229,7 +234,7 @@ class Rewriter:
         return new
 
     def atoms(self, atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        return tuple([self.atom(a) for a in atoms])
+        return tuple(map(self.atom, atoms))
 
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []

@@ -17,7 +17,7 @@ import adjit as aj
 from adjit.testing.differences import richardson
 from adjit.testing.placing import Placement, same_bits
 from adjit.testing.programs.probe import Rejected
-from adjit.testing.subject import Subject, leaves, require
+from adjit.testing.subject import CheckFailure, Subject, leaves, require
 
 SMOOTH = 1e-7
 Leaves = dict[int, Any]
@@ -51,18 +51,19 @@ def require_slope(
     subject: Subject, along: float, tangents: Leaves, weights: Leaves, scale: float, gradient: Leaves | None
 ) -> None:
     """The derivative along the tangents is what differences and the complex step say."""
-    detail = "" if gradient is None else "\n  gradient " + repr(gradient)
+    detail = f"\n  gradient {gradient}"
     if subject.slope is not None:
         other = subject.slope(tangents, weights)
         near = subject.tolerance(1e-10) * (1e-3 + scale)
-        require(
-            abs(along - other) <= near, "complex step", f"adjit {along!r}, complex step {other!r}{detail}"
-        )
+        if not abs(along - other) <= near:
+            raise CheckFailure("complex step", f"adjit {along!r}, complex step {other!r}{detail}")
     estimate, error = difference(subject, tangents, weights)
     if error < SMOOTH * (1 + scale):
         near = subject.tolerance(1e-6) * (1 + scale) + 20 * error
-        report = f"adjit {along!r}, differences {estimate!r} +- {error:.1e}{detail}"
-        require(abs(along - estimate) <= near, "differences", report)
+        if not abs(along - estimate) <= near:
+            raise CheckFailure(
+                "differences", f"adjit {along!r}, differences {estimate!r} +- {error:.1e}{detail}"
+            )
 
 
 def reverse(subject: Subject, weights: Leaves, values: Sequence[Any] | None = None) -> Leaves:
@@ -87,9 +88,11 @@ def reverse(subject: Subject, weights: Leaves, values: Sequence[Any] | None = No
     first = once()
     if values is None:
         second = once()
-        require(same_bits(list(first.values()), list(second.values())), "repeat", f"{first} then {second}")
+        if not same_bits(list(first.values()), list(second.values())):
+            raise CheckFailure("repeat", f"{first} then {second}")
         for k, gradient in first.items():
-            require(bool(np.all(np.isfinite(gradient))), "not finite", f"gradient {k} is {gradient}")
+            if not np.isfinite(gradient).all():
+                raise CheckFailure("not finite", f"gradient {k} is {gradient}")
     return first
 
 
@@ -136,8 +139,8 @@ def check_value_and_grad(subject: Subject, gradient: Leaves) -> None:
     subject.same_run(value, placement, "value_and_grad")
     require_gradients(subject, gradients, gradient, "value_and_grad")
     again = function(*subject.call_args(subject.place().args, subject.function))
-    same = same_bits(again[1], gradients)
-    require(same, "repeat", f"value_and_grad {gradients} then {again[1]}")
+    if not same_bits(again[1], gradients):
+        raise CheckFailure("repeat", f"value_and_grad {gradients} then {again[1]}")
 
 
 def require_gradients(subject: Subject, gradients: Any, right: Leaves, who: str) -> None:
@@ -148,11 +151,8 @@ def require_gradients(subject: Subject, gradients: Any, right: Leaves, who: str)
     ):
         for k, g in zip(flat, leaves(tree), strict=True):
             if k in subject.wrt:
-                require(
-                    subject.close(g, right[k]),
-                    "operators differ",
-                    f"leaf {k}: {who} {g}, autodiff {right[k]}",
-                )
+                if not subject.close(g, right[k]):
+                    raise CheckFailure("operators differ", f"leaf {k}: {who} {g}, autodiff {right[k]}")
             else:
                 require(g is None, "operators differ", f"leaf {k} carries no derivative, {who} says {g}")
 

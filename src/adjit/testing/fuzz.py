@@ -25,7 +25,7 @@ from adjit.testing.checks import CheckFailure, Refused, check
 from adjit.testing.programs import Program, Rejected, generate
 from adjit.testing.shrink import shrink
 
-LONGEST_COMPILED = 900
+LONGEST_COMPILED = 700
 """Longer programs take Numba up to a minute for each operator; they are left to the uncompiled runs."""
 
 SHRUNK = 3
@@ -44,9 +44,14 @@ class Settings:
     boundscheck: bool = False
     dtype: str = "float64"
     recursion: bool = False
+    small: bool = False
     folder: Path = Path("fuzz-failures")
     shrink_seconds: float = 20.0
     limit: int = 120
+
+    def program(self, seed: int) -> Program:
+        """The random program of that number."""
+        return generate(seed, recursion=self.recursion, small=self.small)
 
     @property
     def seeds(self) -> Iterator[int]:
@@ -142,7 +147,7 @@ def _outcomes(settings: Settings) -> Iterator[Outcome]:
     for seed in settings.seeds:
         if time.monotonic() - started > settings.seconds:
             return
-        program = generate(seed, recursion=settings.recursion)
+        program = settings.program(seed)
         if settings.compiled and len(program.source()) > LONGEST_COMPILED:
             yield Outcome(seed, "rejected", "too long to compile")
             continue

@@ -12,7 +12,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import Any
 
@@ -110,20 +110,23 @@ def watched(round_trip: bool = True) -> Generator[list[str]]:
     Gives the names of the passes that ran, in order.
     """
     ran: list[str] = []
-    checked: set[int] = set()
+    checked: set[Hashable] = set()
     texts: set[str] = set()
     kept: list[Function] = []  # as long as they live, their ids are their own
 
     def look(f: Callable[..., Any], result: Any) -> None:
         who = f"{f.__module__}.{f.__name__}"
         ran.append(who)
+        typed = not f.__module__.startswith("adjit.frontend")
         for function in functions_of(result):
-            if id(function) in checked:
+            parts = (function.params, function.body, function.results, function.functions)
+            key = (typed, *map(id, parts))
+            if key in checked:
                 continue
-            checked.add(id(function))
+            checked.add(key)
             kept.append(function)
             function = closed(function)
-            check_legal(function, who, typed=not f.__module__.startswith("adjit.frontend"))
+            check_legal(function, who, typed)
             if round_trip:
                 check_round_trip(function, who, texts)
 

@@ -7,6 +7,7 @@ check costs. What is shared is immutable, and the same that each would get.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import Any
@@ -43,6 +44,8 @@ def forget() -> None:
     """Drop every program that adjit has built: a run of many programs would keep them all."""
     engine._stores.clear()  # pyright: ignore[reportPrivateUsage]
     engine._engines.clear()  # pyright: ignore[reportPrivateUsage]
+    for name, _ in loading._loaded:  # pyright: ignore[reportPrivateUsage]
+        sys.modules.pop(f"adjit_{name}", None)
     loading._loaded.clear()  # pyright: ignore[reportPrivateUsage]
     loading._texts.clear()  # pyright: ignore[reportPrivateUsage]
     loading.linecache.clearcache()

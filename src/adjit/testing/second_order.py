@@ -14,7 +14,7 @@ import adjit as aj
 from adjit.testing.differences import richardson
 from adjit.testing.first_order import SMOOTH, Leaves, require_gradients, reverse
 from adjit.testing.programs.probe import Rejected
-from adjit.testing.subject import Subject, leaves, require
+from adjit.testing.subject import CheckFailure, Subject, leaves, require
 
 
 def check_second_order(subject: Subject, gradient: Leaves, rng: np.random.Generator) -> None:
@@ -56,8 +56,8 @@ def hessian_along(subject: Subject, t: Leaves, gradient: Leaves) -> tuple[float,
     found: Leaves = {}
     for (_, _, flat), tree in zip((p for p in subject.parameters() if p[0] in moving), curved, strict=True):
         found.update({k: leaf for k, leaf in zip(flat, leaves(tree), strict=True) if k in subject.wrt})
-    finite = all(np.all(np.isfinite(leaf)) for leaf in found.values())
-    require(bool(finite), "not finite", f"second derivatives {found}")
+    if not all(np.isfinite(leaf).all() for leaf in found.values()):
+        raise CheckFailure("not finite", f"second derivatives {found}")
     return float(slope), found
 
 

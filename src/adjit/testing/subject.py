@@ -154,15 +154,16 @@ class Subject:
         return 2e-3 if self.single else double
 
     def same_run(self, value: Any, placement: Placement, who: str) -> None:
-        """The value and the final state of every argument are the plain run's, and nothing else was touched."""
+        """The value and the final state of every argument are the plain run's, and nothing else was touched.
+
+        (Reports are only put together where there is one: printing arrays costs more than comparing them.)
+        """
         want, final = self.plain()
-        require(self._equal(value, want), "value", f"{who}: {value!r}, plain run {want!r}")
+        if not self._equal(value, want):
+            raise CheckFailure("value", f"{who}: {value!r}, plain run {want!r}")
         for k, (got, right) in enumerate(zip(placement.snapshot(), final, strict=True)):
-            require(
-                self._equal(got, right),
-                "final state",
-                f"{who}: argument {k} ends as {got!r}, plain run {right!r}",
-            )
+            if not self._equal(got, right):
+                raise CheckFailure("final state", f"{who}: argument {k} ends as {got!r}, plain run {right!r}")
         require(placement.intact(), "canary", f"{who} wrote outside an argument")
 
     def _equal(self, got: Any, want: Any) -> bool:

@@ -13,7 +13,6 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from adjit.testing.fuzz import Outcome, Settings, outcomes, save, uncompiled
-from adjit.testing.programs import generate
 
 _DONE = "done"
 
@@ -23,7 +22,7 @@ def work(settings: Settings, worker: int, out: Any) -> None:
     warnings.simplefilter("ignore")  # Numba's advice about speed
     # A program's IR dies with the program: collections in between only cost time.
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(1_000_000, 20, 100)
     out.put((worker, settings.seed, None))
     for outcome in outcomes(settings):
         out.put((worker, outcome.seed + settings.step, outcome))
@@ -107,7 +106,7 @@ class Workers:
         return "hang" if silent else None
 
     def _failure(self, worker: _Worker, fault: str) -> Outcome:
-        program = generate(worker.at, recursion=self._settings.recursion)
+        program = self._settings.program(worker.at)
         return Outcome(worker.at, fault, fault, save(program, fault, fault, worker.settings))
 
     def _restart(self, k: int, worker: _Worker) -> _Worker:

@@ -57,14 +57,7 @@ class _Forward(Rewriter):
                 self.env[stmt.results[j]] = init
             else:
                 keep.append(j)
-        trimmed = replace(
-            stmt,
-            params=tuple(stmt.params[j] for j in keep),
-            inits=tuple(stmt.inits[j] for j in keep),
-            nexts=tuple(stmt.nexts[j] for j in keep),
-            results=tuple(stmt.results[j] for j in keep),
-        )
-        return self.rebuild(trimmed)
+        return self.rebuild(_with_carries(stmt, keep))
 
     def _if(self, stmt: If) -> Stmt:
         rebuilt = self.rebuild(stmt)
@@ -75,6 +68,8 @@ class _Forward(Rewriter):
                 self.env[stmt.results[j]] = a
             else:
                 keep.append(j)
+        if len(keep) == len(stmt.results):
+            return rebuilt
         return replace(
             rebuilt,
             then_values=tuple(rebuilt.then_values[j] for j in keep),
@@ -89,13 +84,16 @@ class _Sweep:
     def __init__(self, keep_raising: bool, made: set[Sym]):
         """`made`: allocations, known by no other name where they are filled."""
         self._keep_raising, self._made = keep_raising, made
+        self.dropped = False
 
     def block(self, block: Block, live: set[Sym]) -> Block:
         """`live`: symbols read after the block; grows by what the block reads."""
         kept: list[Stmt] = []
         for stmt in reversed(block):
             new = self.stmt(stmt, live)
-            if new is not None:
+            if new is None:
+                self.dropped = True
+            else:
                 kept.append(new)
         return tuple(kept[::-1])
 
@@ -141,15 +139,9 @@ class _Sweep:
             keep = more
         if not body and not any(r in live for r in stmt.results) and stmt.index is not None:
             return None
-        order = sorted(keep)
-        trimmed = replace(
-            stmt,
-            params=tuple(stmt.params[j] for j in order),
-            inits=tuple(stmt.inits[j] for j in order),
-            nexts=tuple(stmt.nexts[j] for j in order),
-            results=tuple(stmt.results[j] for j in order),
-            body=body,
-        )
+        if len(keep) < len(stmt.params):
+            self.dropped = True
+        trimmed = replace(_with_carries(stmt, sorted(keep)), body=body)
         live |= inner
         _read(live, operands(trimmed))
         return trimmed
@@ -162,13 +154,28 @@ class _Sweep:
         els = self._inner(stmt.els, else_values, live)
         if not then and not els and not keep:
             return None
+        if len(keep) < len(stmt.results):
+            self.dropped = True
         results = tuple(stmt.results[j] for j in keep)
         _read(live, (stmt.cond,))
         return If(stmt.cond, then, els, then_values, else_values, results, stmt.span)
 
 
+def _with_carries(stmt: Loop, keep: list[int]) -> Loop:
+    """The loop with these of its carried values."""
+    if len(keep) == len(stmt.params):
+        return stmt
+    return replace(
+        stmt,
+        params=tuple(stmt.params[j] for j in keep),
+        inits=tuple(stmt.inits[j] for j in keep),
+        nexts=tuple(stmt.nexts[j] for j in keep),
+        results=tuple(stmt.results[j] for j in keep),
+    )
+
+
 def _read(live: set[Sym], atoms: tuple[Atom, ...]) -> None:
-    live.update(a for a in atoms if isinstance(a, Sym))
+    live.update([a for a in atoms if isinstance(a, Sym)])
 
 
 def clean(function: Function, keep_raising: bool = False) -> Function:
@@ -179,6 +186,8 @@ def clean(function: Function, keep_raising: bool = False) -> Function:
         results = forward.atoms(function.results)
         live = {a for a in results if isinstance(a, Sym)}
         made = {s.target for s in walk(body) if isinstance(s, Alloc)}
-        body = _Sweep(keep_raising, made).block(body, live)
-        function = replace(function, body=body, results=results)
+        sweep = _Sweep(keep_raising, made)
+        function = replace(function, body=sweep.block(body, live), results=results)
+        if not forward.env and not sweep.dropped:
+            break  # the second time would find nothing either
     return function

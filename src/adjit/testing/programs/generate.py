@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from adjit.testing.programs.given import RECURSIVE, RULES, recursive, rule
@@ -13,19 +15,35 @@ from adjit.testing.programs.statements import WEIGHTS, Statements
 
 LAYOUTS = ("C", "C", "F", "A")
 LARGE = 0.15
-"""The share of programs with up to 24 statements and callees of 10; the others have up to 12, and callees of 4."""
+"""The share of large programs among those that are not asked to be small."""
 
 
-def generate(seed: int, attempts: int = 200, recursion: bool = False) -> Program:
+@dataclass(frozen=True)
+class Size:
+    """Least and most statements of the program, and lines of its outermost block; the most in a callee."""
+
+    statements: tuple[int, int]
+    lines: tuple[int, int]
+    callee: int
+    callee_lines: int
+
+
+SMALL = Size((2, 6), (1, 4), 2, 2)
+USUAL = Size((4, 12), (2, 7), 4, 2)
+BIG = Size((6, 24), (2, 7), 10, 3)
+
+
+def generate(seed: int, attempts: int = 200, recursion: bool = False, small: bool = False) -> Program:
     """The random program number `seed`; the same seed gives the same program.
 
     recursion: whether it may call functions that call themselves.
+    small: whether it has half as many statements as usual.
 
     Raises:
         Rejected: if no attempt gave a fair test (does not happen in practice).
     """
     for attempt in range(attempts):
-        program = _attempt(seed, attempt, recursion)
+        program = _attempt(seed, attempt, recursion, small)
         try:
             validate(program)
         except Rejected:
@@ -34,7 +52,7 @@ def generate(seed: int, attempts: int = 200, recursion: bool = False) -> Program
     raise Rejected(f"seed {seed}: {attempts} attempts, none fair")
 
 
-def _attempt(seed: int, attempt: int, recursion: bool) -> Program:
+def _attempt(seed: int, attempt: int, recursion: bool, small: bool) -> Program:
     dice = Dice((seed, attempt, 1) if recursion else (seed, attempt))
     # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely
     # has.
@@ -44,6 +62,7 @@ def _attempt(seed: int, attempt: int, recursion: bool) -> Program:
     functions: list[Function | Given] = []
     # What goes wrong nearly always goes wrong in a small program too, and many are checked in the time of a large one.
     large = dice.chance(LARGE)
+    size = SMALL if small else BIG if large else USUAL
     if dice.chance(0.15):
         number = dice.number(0, len(RULES) - 1)
         callee, given = rule(number, dice.number(0, 2), "c0")
@@ -54,11 +73,11 @@ def _attempt(seed: int, attempt: int, recursion: bool) -> Program:
         callees, functions = [*callees, callee], [*functions, given]
         weights["call"] = 6.0
     for number in range(dice.pick([0, 1, 1, 2])):
-        callee, function = _callee(dice, weights, f"h{number}", callees, large)
+        callee, function = _callee(dice, weights, f"h{number}", callees, size)
         callees.append(callee)
         functions.append(function)
     arguments = _arguments(dice)
-    functions.append(_main(dice, weights, callees, arguments, large))
+    functions.append(_main(dice, weights, callees, arguments, size))
     uses = "uses " + ", ".join(sorted(weights))
     return Program(tuple(functions), arguments, seed, uses, structure=_structure(dice, arguments))
 
@@ -80,7 +99,7 @@ def _structure(dice: Dice, arguments: tuple[Argument, ...]) -> tuple[tuple[str, 
 
 
 def _callee(
-    dice: Dice, weights: dict[str, float], name: str, callees: list[Callee], large: bool
+    dice: Dice, weights: dict[str, float], name: str, callees: list[Callee], size: Size
 ) -> tuple[Callee, Function]:
     kinds = tuple(
         dice.pick(["vector", "vector", "float", "int", "matrix", "ints"]) for _ in range(dice.number(1, 3))
@@ -92,8 +111,8 @@ def _callee(
         param = f"{kind[0]}_{len(params)}"
         params.append(param)
         _names_of(scope, kind).append(param)
-    writer = Statements(dice, weights, budget=10 if large else 4)
-    body = writer.body(scope, 1, dice.number(1, 3 if large else 2))
+    writer = Statements(dice, weights, budget=size.callee)
+    body = writer.body(scope, 1, dice.number(1, size.callee_lines))
     if returns != "none":
         body += (writer.result(scope),)
     return Callee(name, kinds, returns), Function(name, tuple(params), body)
@@ -130,7 +149,7 @@ def _arguments(dice: Dice) -> tuple[Argument, ...]:
 
 
 def _main(
-    dice: Dice, weights: dict[str, float], callees: list[Callee], arguments: tuple[Argument, ...], large: bool
+    dice: Dice, weights: dict[str, float], callees: list[Callee], arguments: tuple[Argument, ...], size: Size
 ) -> Function:
     scope = Scope(callees=list(callees))
     for argument in arguments:
@@ -150,8 +169,8 @@ def _main(
             (scope.floats if isinstance(value, float) else scope.ints).append(argument.name)
     scope.steady = tuple(v for v in scope.vectors if dice.chance(0.4))
     scope.fixed |= set(scope.steady)
-    writer = Statements(dice, weights, budget=dice.number(6, 24) if large else dice.number(4, 12))
-    body = writer.body(scope, 0, dice.number(2, 7))
+    writer = Statements(dice, weights, budget=dice.number(*size.statements))
+    body = writer.body(scope, 0, dice.number(*size.lines))
     return Function("f", tuple(a.name for a in arguments), (*body, _total(dice, writer, scope)))
 
 

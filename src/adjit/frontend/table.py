@@ -1,0 +1,57 @@
+"""The documentation's table of array functions: `python -m adjit.frontend.table > docs/numpy.md`."""
+
+from __future__ import annotations
+
+from adjit.frontend import array_functions, folds, views
+
+_HEAD = """\
+# NumPy functions of arrays
+
+Generated from the frontend by `python -m adjit.frontend.table`; do not edit. Of each function a sample is tested: its
+value is NumPy's, and its derivatives in forward and reverse mode are those of differences. What is not here, nor in the
+[table of operations](support.md) (which work on whole arrays too), is refused with what to write instead.
+
+* Derivatives go through arrays of floats. Indices, counts, bins and orders have none: an element stays where it is
+  under a small change. Equal elements keep their order; of those the first has the derivative of `np.unique`.
+* An axis, `keepdims`, a mode, `n` of `np.diff` and `k` of `np.rot90` are constants.
+* `np.flip`, `np.rot90` and `np.split` give views, as in NumPy. What NumPy gives as a view that adjit cannot make
+  (`np.broadcast_to`, `np.diagonal`, `np.diag` of a matrix in a plain function) is used at once, or bound as a
+  `.copy()`.
+  `reshape` and `ravel` are views of contiguous memory and copy other.
+* What Numba computes in an order of its own (percentiles, sums) follows Numba. What Numba lacks (`np.pad`,
+  `np.add.at`, `np.gradient`, axes of sorts and medians) follows NumPy.
+* `np.partition` and `np.argpartition` sort all of it, which is one of the orders that NumPy allows.
+* `np.interp` at a point has the derivative of the piece behind it; `np.clip` at a bound passes it to the element.
+* `at` is there for every function of two operands that has a rule, `outer` too; `reduce` and `accumulate` for add,
+  multiply, maximum and minimum, `reduce` for logical_and and logical_or.
+"""
+
+
+def markdown() -> str:
+    """The page, in Markdown."""
+    groups = {"Reductions and products": (folds,), **array_functions.GROUPS}
+    sections = [_section(title, modules) for title, modules in groups.items()]
+    methods = ", ".join(f"`a.{name}`" for name in sorted(_methods()))
+    return "\n".join([_HEAD, *sections, f"## Methods\n\n{methods}\n"])
+
+
+def _methods() -> set[str]:
+    from adjit.frontend.expressions import FOLDS
+
+    known = {"copy", "astype", "fill", "flatten"}
+    return {*FOLDS, *known, *views.METHODS, *array_functions.METHODS} - array_functions.REFUSED_METHODS
+
+
+def _section(title: str, modules: tuple[object, ...]) -> str:
+    names = {_name(f) for module in modules for f in module.HANDLERS}  # type: ignore[attr-defined]
+    return f"## {title}\n\n{', '.join(f'`{name}`' for name in sorted(names))}\n"
+
+
+def _name(function: object) -> str:
+    module = str(getattr(function, "__module__", "numpy"))
+    prefix = "np.linalg." if "linalg" in module else "np."
+    return prefix + str(getattr(function, "__name__", ""))
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")
