@@ -30,7 +30,9 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    Whole,
 )
+from adjit.rules import linear
 
 
 class Poison:
@@ -117,6 +119,9 @@ class Interpreter:
                 self.used(stmt.references).append(self.used(stmt.array))
             case RefGet():
                 env[stmt.target] = self.used(stmt.references)[self.used(stmt.position)]
+            case Whole():
+                args = tuple(self.used(a) for a in stmt.args)
+                linear.evaluate(stmt.op, tuple(self.used(s) for s in stmt.outs), args)
             case Loop():
                 self.loop(stmt)
             case If():

@@ -26,9 +26,11 @@ from adjit.ir.core import (
     Stmt,
     Store,
     Sym,
+    Whole,
 )
 from adjit.ir.types import Array
 from adjit.ir.visit import blocks, inner_targets, targets, walk
+from adjit.rules import linear
 
 Carries = Callable[[str, int], bool]
 
@@ -137,6 +139,9 @@ class Activity:
                 return self._is_varied(stmt.fill) and self._mark_memory(stmt.target)
             case Ensure():
                 return self._is_varied(stmt.array) and self._mark_memory(stmt.target)
+            case Whole():
+                hit = [s for s, a in _carried(stmt) if self._is_varied(a)]
+                return any([self._mark_memory(s) for s in hit])
             case Loop():
                 hits = [
                     self._is_varied(i) or self._is_varied(n)
@@ -202,6 +207,8 @@ class Activity:
                 return self._wanted(stmt.target) and self._want(stmt.fill)
             case Ensure():
                 return self._wanted(stmt.target) and self._want(stmt.array)
+            case Whole():
+                return any([self._want(a) for s, a in _carried(stmt) if self._wanted(s)])
             case Loop():
                 changed = False
                 flows = zip(stmt.params, stmt.inits, stmt.nexts, stmt.results, strict=True)
@@ -235,11 +242,17 @@ def _outside_customs(block: Block) -> Iterator[Stmt]:
                 yield from _outside_customs(sub)
 
 
+def _carried(stmt: Whole) -> list[tuple[Sym, Atom]]:
+    """Results and the arguments in which they have a derivative."""
+    carries = linear.get(stmt.op).carries
+    return [(s, a) for k, s in enumerate(stmt.outs) for j, a in enumerate(stmt.args) if carries(k, j)]
+
+
 def _may_write(stmt: Stmt) -> tuple[Sym, ...]:
     """Arrays that the statement writes, or may have written by what it calls."""
     if isinstance(stmt, Call):
         return tuple(a for a in stmt.args if isinstance(a, Sym) and isinstance(a.type, Array))
-    return (stmt.array,) if isinstance(stmt, Store) else ()
+    return stmt.outs if isinstance(stmt, Whole) else (stmt.array,) if isinstance(stmt, Store) else ()
 
 
 def _array_names(stmt: Stmt) -> list[Sym]:

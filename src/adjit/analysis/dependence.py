@@ -83,7 +83,7 @@ def _after(load: tuple[Region, int], store: tuple[Region, int], shared: Region) 
     if at_load != at_store:
         return at_store > at_load
     stmt = shared.block[at_load]
-    return not isinstance(stmt, If)
+    return not isinstance(stmt, If | Store)  # a load that stands where a store does sees what that stored
 
 
 def _index_in(place: tuple[Region, int], region: Region) -> int:

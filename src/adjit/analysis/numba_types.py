@@ -126,6 +126,11 @@ def unify(*several: Type) -> Type | None:
     return None if got is None or got is types.undefined else from_numba(got)
 
 
+def promoted(dtypes: tuple[Scalar, ...]) -> Scalar:
+    """The element type that NumPy computes in."""
+    return Scalar(np.result_type(*(t.name for t in dtypes)).name) if len(set(dtypes)) > 1 else dtypes[0]
+
+
 def _index(index: tuple[types.Type, ...]) -> types.Type:
     if len(index) == 1:
         return index[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from adjit.ir.core import Block, Call, Custom, Function, If, Load, Loop, Stmt, Store, Sym, Undef
+from adjit.ir.core import Block, Call, Custom, Function, If, Load, Loop, Stmt, Store, Sym, Undef, Whole
 from adjit.ir.types import INT64, Array
 from adjit.ir.visit import blocks, defined, inner_targets, targets
 
@@ -46,14 +46,18 @@ class Region:
 class Regions:
     """The region tree of a function, with look-ups by statement and symbol.
 
-    What a call may write and load again stands in the tables as stores and loads at unknown places.
+    What a call may write and load again stands in the tables as stores and loads at unknown places, and so does
+    what an operation of whole arrays reads.
     """
 
     def __init__(self, function: Function, written: Arrays = _nothing, read: Arrays = _nothing):
         """`written`, `read`: the arguments through which a call writes, and its reverse loads."""
         self._written, self._read = written, read
         self.of_call: dict[int, tuple[tuple[Store, ...], tuple[Load, ...]]] = {}
-        self.assumed: dict[int, Call] = {}  # such stores and loads, and the call they stand for
+        self.of_whole: dict[
+            int, dict[Sym, Load]
+        ] = {}  # what the adjoint of an operation of whole arrays may read
+        self.assumed: dict[int, Call | Whole] = {}  # such stores and loads, and the statement they stand for
         self.root = Region(function.body)
         self.where: dict[Sym, tuple[Region, int]] = {p: (self.root, -1) for p in function.params}
         self.definition: dict[Sym, Stmt] = {}
@@ -68,6 +72,8 @@ class Regions:
             self.place[id(stmt)] = (region, i)
             if isinstance(stmt, Call):
                 self._assume(stmt, (region, i))
+            elif isinstance(stmt, Whole):
+                self._reads(stmt, (region, i))
             for s in targets(stmt):
                 self.where[s] = (region, i)
                 self.definition[s] = stmt
@@ -97,6 +103,14 @@ class Regions:
             self.where.setdefault(access.array, (self.root, -1))
             self.place[id(access)] = place
             self.assumed[id(access)] = call
+
+    def _reads(self, stmt: Whole, place: tuple[Region, int]) -> None:
+        arrays = {a for a in (*stmt.outs, *stmt.args) if isinstance(a, Sym) and isinstance(a.type, Array)}
+        loads = {a: Load(Sym(a.name, a.type.dtype), a, _anywhere(a), stmt.span) for a in arrays}  # type: ignore[union-attr]
+        self.of_whole[id(stmt)] = loads
+        for load in loads.values():
+            self.place[id(load)] = place
+            self.assumed[id(load)] = stmt
 
     def calls(self) -> list[tuple[Region, Call]]:
         """Every call, and where it stands."""

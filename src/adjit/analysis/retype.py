@@ -13,6 +13,7 @@ from adjit.analysis import numba_types
 from adjit.analysis.numba_types import to_numba
 from adjit.analysis.promotion import Fact, spelled_as, spelling_of, type_let
 from adjit.errors import UnsupportedError
+from adjit.ir.builder import Builder
 from adjit.ir.core import (
     Alloc,
     Atom,
@@ -36,9 +37,12 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    Whole,
 )
 from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
 from adjit.ir.visit import reachable, same_view
+from adjit.rules.linear.base import Matrices, dtype_of
+from adjit.rules.linear.products import loops
 
 if TYPE_CHECKING:
     from adjit.analysis.types import Inference, Instance
@@ -198,7 +202,10 @@ class Retyper:
         """A sub-block with what it yields cast to the types of `into`, and its stop flag."""
         outer, self._out = self._out, []
         for stmt in block:
-            self._out.append(self._stmt(stmt))
+            if isinstance(stmt, Whole):
+                self._out.extend(self._whole(stmt))
+            else:
+                self._out.append(self._stmt(stmt))
         where = span or Span("", 0)
         cast = tuple(self._cast(v, r.type, where) for v, r in zip(values, into, strict=True))
         flag = None if stop is None else self._truth(stop, where)
@@ -249,6 +256,28 @@ class Retyper:
                 return self._call(stmt)
             case _:
                 return stmt
+
+    def _whole(self, stmt: Whole) -> Block:
+        """The operation on arrays of one element type, converted where NumPy converts them."""
+        outs = tuple(self._sym(s, stmt.span) for s in stmt.outs)
+        args = self._atoms(stmt.args, stmt.span)
+        dtypes = tuple(dtype_of(a) for a in args if isinstance(a.type, Array))
+        common = numba_types.promoted(dtypes)
+        if not self.numpy_rules and len(set(dtypes)) > 1:
+            shown = ", ".join(str(to_numba(a.type)) for a in args)
+            raise UnsupportedError(f"Numba has no `{stmt.op}` for ({shown})", "convert by .astype", stmt.span)
+        b = Builder(stmt.span)
+        if common.differentiable:
+            args = tuple(_converted(b, a, common) for a in args)
+            b.append(replace(stmt, outs=outs, args=args))
+        elif stmt.op == "matmul":
+            x, y = args
+            assert isinstance(x, Sym) and isinstance(y, Sym)
+            loops(b, outs[0], x, y)
+        else:
+            reason = f"'{stmt.op}' of an array of {common}"
+            raise UnsupportedError(reason, "make it an array of floats", stmt.span)
+        return b.block()
 
     def _derive(self, stmt: Derive) -> Stmt:
         span = stmt.span
@@ -367,6 +396,13 @@ class Retyper:
         if not numba_types.can_store(array.type, tuple(to_numba(t) for t in index), value.type):
             reason = f"Numba cannot store {_shown(value.type)} in {_shown(array.type)}"
             raise UnsupportedError(reason, span=store.span)
+
+
+def _converted(b: Builder, a: Atom, dtype: Scalar) -> Atom:
+    """The array with elements of that type."""
+    if not isinstance(a, Sym) or not isinstance(a.type, Array) or a.type.dtype == dtype:
+        return a
+    return Matrices(b).made(Matrices(b).shape(a), dtype, lambda *i: b.cast(b.load(a, i), dtype))
 
 
 def _shown(type: Type) -> str:

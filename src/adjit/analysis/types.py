@@ -39,10 +39,12 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    Whole,
     unique_name,
 )
 from adjit.ir.types import FLOAT64, INT64, UNKNOWN, Array, RefList, Scalar, Type
 from adjit.ir.visit import walk, with_own_symbols
+from adjit.rules import linear
 
 _MAX_ROUNDS = 50
 _MAX_INSTANCES = 12
@@ -230,6 +232,8 @@ class Inference:
                 self._set(stmt.target, Fact(array.dtype) if known and array else None)
             case Store():
                 self._store(stmt)
+            case Whole():
+                self._whole(stmt)
             case View():
                 self._set(stmt.target, self._view(stmt))
             case Alloc():
@@ -280,9 +284,23 @@ class Inference:
         return None if typing is None else typing.result
 
     def _store(self, store: Store) -> None:
-        root = self.origin(store.array)
         value = self.fact(store.value)
-        if store.fills and root in self._open and value is not None:
+        if store.fills and value is not None:
+            self._fill(store.array, value)
+
+    def _whole(self, stmt: Whole) -> None:
+        """The results' element types; of several among the arguments NumPy takes the widest."""
+        arrays = [self._array(a) for a in stmt.args if isinstance(a, Sym) and isinstance(a.type, Array)]
+        known = tuple(a.dtype for a in arrays if a is not None and a.dtype.known)
+        if len(known) == len(arrays):
+            common = numba_types.promoted(known)
+            for s, dtype in zip(stmt.outs, linear.get(stmt.op).dtypes((common,) * len(known)), strict=True):
+                self._fill(s, Fact(dtype))
+
+    def _fill(self, array: Sym, value: Fact) -> None:
+        """What is put in an array that was made without a dtype."""
+        root = self.origin(array)
+        if root in self._open:
             old = self.cells.get(root)
             joined = value if old is None else join((old, value), self.numpy_rules)
             if joined is not None:

@@ -21,6 +21,7 @@ from adjit.codegen.outline import is_long, outline
 from adjit.ir.core import Function
 from adjit.ir.types import Array
 from adjit.ir.visit import reachable
+from adjit.rules import linear
 
 FastMath = bool | frozenset[str]
 
@@ -118,7 +119,49 @@ def choose(condition, a, b):
     return a if condition else b
 '''
 
-_HELPERS = {"fdiv": _FDIV, "grow": _GROW, "seen_as": _SEEN_AS, "szmul": _SZMUL, "choose": _CHOOSE}
+_DOT_ADD = '''_gemm = types.ExternalFunction(
+    "numba_xxgemm",
+    types.intc(
+        *(types.char,) * 3, *(types.intp,) * 3, types.voidptr, types.voidptr, types.intp, types.voidptr, types.intp,
+        types.voidptr, types.voidptr, types.intp,
+    ),
+)
+
+
+@njit(cache=True)
+def dot_add(a, b, out):
+    """out += a @ b, in one call of BLAS where all three lie as it wants them."""
+    m, n = out.shape
+    k = a.shape[1]
+    size = out.itemsize
+    rows = a.strides[1] == size and a.strides[0] >= size * max(1, k)
+    columns = a.strides[0] == size and a.strides[1] >= size * max(1, m)
+    rows_b = b.strides[1] == size and b.strides[0] >= size * max(1, n)
+    columns_b = b.strides[0] == size and b.strides[1] >= size * max(1, k)
+    plain = out.strides[1] == size and out.strides[0] >= size * max(1, n)
+    fits = a.shape[0] == m and b.shape[0] == k and b.shape[1] == n and m > 0 and n > 0 and k > 0
+    if fits and plain and (rows or columns) and (rows_b or columns_b):
+        one = np.ones(1, out.dtype)
+        _gemm(
+            100 if size == 8 else 115, 110 if rows_b else 116, 110 if rows else 116, n, m, k, one.ctypes, b.ctypes,
+            b.strides[0 if rows_b else 1] // size, a.ctypes, a.strides[0 if rows else 1] // size, one.ctypes,
+            out.ctypes, out.strides[0] // size,
+        )
+    else:
+        t = np.dot(np.ascontiguousarray(a), np.ascontiguousarray(b))
+        for i in range(m):
+            for j in range(n):
+                out[i, j] += t[i, j]
+'''
+
+_HELPERS = {
+    "dot_add": _DOT_ADD,
+    "fdiv": _FDIV,
+    "grow": _GROW,
+    "seen_as": _SEEN_AS,
+    "szmul": _SZMUL,
+    "choose": _CHOOSE,
+}
 _SCALARS = frozenset({
     "complex128", "complex64", "float32", "float64", "int16", "int32", "int64", "int8",
     "uint16", "uint32", "uint64", "uint8",
@@ -194,7 +237,8 @@ def _imports(text: str, lists: list[Array]) -> str:
     constants = sorted(set(re.findall(r"(?<![\w.])(?:inf|nan)\b", text)))
     lines += [f"from math import {', '.join(constants)}"] if constants else []
     lines += ["", "import numpy as np"] if re.search(r"\bnp\.", text) else []
-    lines += ["", f"from numba import {', '.join([*sorted(scalars), 'njit', *(['types'] if lists else [])])}"]
+    names = [*sorted(scalars), "njit", *(["types"] if lists or "types." in text else [])]
+    lines += ["", f"from numba import {', '.join(names)}"]
     if "as_strided(" in text:
         lines += ["from numba.extending import overload", "from numpy.lib.stride_tricks import as_strided"]
     if lists:
@@ -213,6 +257,7 @@ def _helpers(body: str, ops: frozenset[str], units: tuple[Unit, ...]) -> str:
     fast = next((f", {_fastmath(u.fastmath)}" for u in units if u.fastmath), "")
     called = _called(body)
     texts = [text.format(options=fast) for name, text in _HELPERS.items() if name in called]
+    texts += [f"@njit(cache=True)\n{text}" for name, text in linear.sources().items() if name in called]
     special = rules.prelude(sorted(ops))
     if special:
         texts.append(re.sub(r"^def ", '@njit(cache=True, error_model="numpy")\ndef ', special, flags=re.M))

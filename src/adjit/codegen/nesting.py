@@ -32,13 +32,14 @@ from adjit.ir.core import (
     Stmt,
     Store,
     Sym,
+    Whole,
 )
 from adjit.ir.types import BOOL
 from adjit.ir.visit import blocks, operands, targets, walk, yields
 
 _MAX_WEIGHT = 24
 _RAISING = frozenset({"div", "floordiv", "mod", "pow"})
-_BARRIERS = (Store, Loop, If, Custom, Call, Raise, RefAppend)
+_BARRIERS = (Store, Loop, If, Custom, Call, Raise, RefAppend, Whole)
 _MANY = 25
 """More arguments of a call than this are plain names: past 30 of them Numba reads no other call."""
 
@@ -204,7 +205,7 @@ class Plan:
             if end.returned:
                 return (source_line(stmt.span) or "").startswith("return")
             return end.line in (0, stmt.span.line)
-        if isinstance(user, Ensure | RefAppend | Custom) or user.span.line != stmt.span.line:
+        if isinstance(user, Ensure | RefAppend | Custom | Whole) or user.span.line != stmt.span.line:
             return False
         if isinstance(user, Call) and len(user.args) > _MANY:
             return False

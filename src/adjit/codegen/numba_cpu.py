@@ -47,9 +47,11 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    Whole,
 )
-from adjit.ir.types import RefList
+from adjit.ir.types import Array, RefList
 from adjit.ir.visit import inner_targets, targets, walk
+from adjit.rules import linear
 
 
 def emit(function: Function, error_model: str = "python", comments: bool = True) -> str:
@@ -289,6 +291,8 @@ class _Printer:
             case RefGet():
                 position = self.show.text(stmt.position)
                 self.line(f"{self.name(stmt.target)} = {self.name(stmt.references)}[{position}]", stmt.span)
+            case Whole():
+                self._whole(stmt)
             case Loop():
                 self._loop(stmt)
             case If():
@@ -303,6 +307,15 @@ class _Printer:
             case Raise():
                 args = ", ".join(self.show.text(a) if isinstance(a, Sym) else repr(a) for a in stmt.args)
                 self.line(f"raise {stmt.exception}({args})", stmt.span)
+
+    def _whole(self, stmt: Whole) -> None:
+        """The library's call. It wants its arrays contiguous, in either order."""
+        args: list[str] = []
+        for a in stmt.args:
+            loose = isinstance(a.type, Array) and a.type.layout == "A" and a.type.ndim > 0
+            args.append(f"np.ascontiguousarray({self.show.text(a)})" if loose else self.show.text(a))
+        outs = {f"out{k}": self.name(s) for k, s in enumerate(stmt.outs)}
+        self.line(linear.get(stmt.op).text.format(*args, **outs), stmt.span)
 
     def _ensure(self, stmt: Ensure) -> None:
         name, need = self.name(stmt.target), self.show.text(stmt.need)

@@ -29,6 +29,7 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    Whole,
 )
 from adjit.ir.types import BOOL
 from adjit.ir.visit import Rewriter, inner_targets, operands, walk
@@ -219,4 +220,4 @@ def _effect(stmt: Stmt) -> bool:
     if isinstance(stmt, Let):
         divisor = stmt.args[1] if stmt.op in _TRAPS else None
         return divisor is not None and not (isinstance(divisor, Const) and divisor.value != 0)
-    return isinstance(stmt, Store | Raise | Call)
+    return isinstance(stmt, Store | Raise | Call | Whole)

@@ -6,7 +6,7 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import calls, elements, expressions, folds, lanes
+from adjit.frontend import calls, elements, expressions, lanes, matrices
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import Static, TupleValue, Value
@@ -78,8 +78,8 @@ REFUSED = {
 
 METHODS: dict[str, Handler] = {
     **{name: _refused(name, remedy) for name, remedy in REFUSED.items()},
-    "dot": folds.dot,
-    "trace": folds.trace,
+    "dot": matrices.dot,
+    "trace": matrices.trace,
     "conj": conj,
     "conjugate": conj,
     "item": item,

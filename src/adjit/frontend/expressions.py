@@ -8,7 +8,17 @@ from types import ModuleType
 
 import numpy as np
 
-from adjit.frontend import arrays, calls, comparisons, elements, folds, indexing, lists, remedies, statements
+from adjit.frontend import (
+    arrays,
+    calls,
+    comparisons,
+    elements,
+    indexing,
+    lists,
+    matrices,
+    remedies,
+    statements,
+)
 from adjit.frontend.context import DeadPath, Frame, Lowering
 from adjit.frontend.fence import EXPRESSIONS
 from adjit.frontend.frozen import DIFFERENT
@@ -301,7 +311,7 @@ def binary(
     if isinstance(a, TupleValue) or isinstance(b, TupleValue):
         return _tuple_binary(lx, key, a, b, node)
     if elements.is_whole(a) or elements.is_whole(b):
-        return elements.binary(lx, key, a, b, node) if key else folds.matmul(lx, a, b, node)
+        return elements.binary(lx, key, a, b, node) if key else matrices.matmul(lx, a, b, node)
     if key is None:
         lx.refuse(node, f"'@' of {kind(a)} and {kind(b)}", "write '*' for numbers")
     x, y = number(lx, a, node), number(lx, b, node)

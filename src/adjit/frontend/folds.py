@@ -1,4 +1,4 @@
-"""Reductions of whole arrays, over all axes or some: sums, means, extremes, `any` and `all`, norms, products.
+"""Reductions of whole arrays, over all axes or some: sums, means, extremes, `any` and `all`, norms.
 
     np.sum(a * b)          ->    total = 0; for i in range(n): total += a[i] * b[i]
     np.sum(a, axis=0)      ->    out = zeros(m); for i in range(n): for j in range(m): out[j] += a[i, j]
@@ -85,11 +85,11 @@ def _reduced(
         case "var":
             return _variance(lx, source, axes, ddof, node)
         case "std":
-            return _of_each(lx, np.sqrt, _variance(lx, source, axes, ddof, node), node)
+            return of_each(lx, np.sqrt, _variance(lx, source, axes, ddof, node), node)
         case "min" | "max" | "argmin" | "argmax":
             return _extreme(lx, name, source, axes, node)
         case "ptp":
-            source = _read_twice(lx, source, node)
+            source = read_twice(lx, source, node)
             most, least = (_extreme(lx, n, source, axes, node) for n in ("max", "min"))
             return expressions.binary(lx, ast.Sub(), most, least, node)
         case "any" | "all":
@@ -142,7 +142,7 @@ def _mapped(source: Elements, f: Callable[[Atom], Atom], dtype: Scalar) -> Eleme
     return Elements(source.shape, lambda places: f(source.at(places)), dtype)
 
 
-def _read_twice(lx: Lowering, source: Elements, node: ast.AST) -> Elements:
+def read_twice(lx: Lowering, source: Elements, node: ast.AST) -> Elements:
     """The source, in memory if its elements must be computed."""
     if source.part is not None or not source.shape:
         return source
@@ -153,7 +153,7 @@ def _truth(lx: Lowering, v: Atom, node: ast.AST) -> Atom:
     return expressions.truth(lx, v, node)
 
 
-def _of_each(lx: Lowering, f: Callable[..., object], value: Value, node: ast.AST) -> Value:
+def of_each(lx: Lowering, f: Callable[..., object], value: Value, node: ast.AST) -> Value:
     """A function of a number, or of each element."""
     return calls.call(lx, Static(f), [value], {}, node)
 
@@ -224,7 +224,7 @@ def _hint(a: Atom) -> str:
 
 
 def _variance(lx: Lowering, source: Elements, axes: frozenset[int], ddof: Atom, node: ast.AST) -> Value:
-    source = _read_twice(lx, source, node)
+    source = read_twice(lx, source, node)
     count = _count(lx, source, axes)
     mean = _over(lx, total(lx, source, axes, node), count, node)
     if isinstance(mean, Elements):
@@ -257,7 +257,7 @@ def norm(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AS
         else:
             start = size if source.dtype.is_complex else source
             squares = _mapped(start, lambda v: lx.let("mul", v, v), start.dtype)
-            value = _of_each(lx, np.sqrt, total(lx, squares, axes, node), node)
+            value = of_each(lx, np.sqrt, total(lx, squares, axes, node), node)
         return _kept(lx, value, source, axes, keep, node)
 
 
@@ -364,82 +364,9 @@ def _logical(lx: Lowering, source: Elements, axes: frozenset[int], op: str, node
     return elements.materialise(lx, rest, node)
 
 
-# products of two arrays
-
-
-def outer(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """`np.outer(a, b)` of vectors."""
-    given = bound(lx, "np.outer", ("a", "b"), 2)(args, kwargs, node)
-    a, b = (elements.elements_of(lx, given[k], node) for k in ("a", "b"))
-    if len(a.shape) > 1 or len(b.shape) > 1:
-        lx.refuse(node, "'np.outer' of arrays of more than one dimension", "ravel them first")
-    column = elements.reshaped(a, (*a.shape, ONE)) if a.shape else a
-    return elements.apply(lx, "mul", (column, b), node, elements.UFUNCS["mul"])
-
-
-def trace(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """`np.trace(a)` of a matrix."""
-    given = bound(lx, "np.trace", ("a",), 1)(args, kwargs, node)
-    a = elements.elements_of(lx, given["a"], node)
-    if len(a.shape) != 2:
-        lx.refuse(node, "'np.trace' of an array that is not a matrix", "write the loop")
-    rows, columns = a.shape
-    n = rows if lx.integers.same(rows, columns) else lx.let("min", rows, columns, type=INT64, fn="min")
-    diagonal = Elements((n,), lambda p: a.at((p[0], p[0])), a.dtype)
-    with lx.at(node):
-        return total(lx, diagonal, frozenset((0,)), node)
-
-
-def matmul(lx: Lowering, a: Value, b: Value, node: ast.AST) -> Value:
-    """`a @ b` of vectors and matrices."""
-    x, y = elements.elements_of(lx, a, node), elements.elements_of(lx, b, node)
-    if not 1 <= len(x.shape) <= 2 or not 1 <= len(y.shape) <= 2:
-        lx.refuse(
-            node, "a matrix product of arrays that are not vectors or matrices", "loop over the first axes"
-        )
-    x, y = _read_twice(lx, x, node), _read_twice(lx, y, node)
-    message = "matmul: dimensions of the operands do not fit"
-    elements.check_equal(lx, y.shape[0], x.shape[-1], message, node)
-    n = x.shape[-1]
-    rows, columns = x.shape[:-1], y.shape[1:]
-    left, right = elements.reshaped(x, (*x.shape, *[ONE] * len(columns))), y
-    if rows:
-        right = elements.reshaped(y, (ONE, *y.shape))
-    products = elements.apply(lx, "mul", (left, right), node, elements.UFUNCS["mul"])
-    products = Elements((*rows, n, *columns), products.at, products.dtype)
-    with lx.at(node):
-        return total(lx, products, frozenset((len(rows),)), node)
-
-
-def dot(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """`np.dot(a, b)`, `np.matmul(a, b)`."""
-    given = bound(lx, "np.dot", ("a", "b"), 2)(args, kwargs, node)
-    a, b = given["a"], given["b"]
-    if elements.ndim_of(a) == 0 or elements.ndim_of(b) == 0:
-        return expressions.binary(lx, ast.Mult(), a, b, node)
-    return matmul(lx, a, b, node)
-
-
-def vdot(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """`np.vdot(a, b)` of vectors."""
-    given = bound(lx, "np.vdot", ("a", "b"), 2)(args, kwargs, node)
-    a, b = given["a"], given["b"]
-    if elements.ndim_of(a) != 1 or elements.ndim_of(b) != 1:
-        lx.refuse(node, "'np.vdot' of arrays that are not vectors", "ravel them first")
-    if not elements.dtype_of(a).is_float:
-        a = _of_each(lx, np.conjugate, a, node) if elements.dtype_of(a).is_complex else a
-    return matmul(lx, a, b, node)
-
-
 HANDLERS: dict[object, Handler] = {
     **{getattr(np, name): function(name) for name in _TAKES},
     np.amin: function("min"),
     np.amax: function("max"),
     np.linalg.norm: norm,
-    np.outer: outer,
-    np.trace: trace,
-    np.dot: dot,
-    np.matmul: dot,
-    np.inner: dot,
-    np.vdot: vdot,
 }

@@ -24,7 +24,9 @@ from adjit.frontend import (
     inline,
     iteration,
     library,
+    linear,
     lists,
+    matrices,
     reductions,
     statements,
 )
@@ -400,13 +402,19 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-_HANDLERS.update(folds.HANDLERS)
+_HANDLERS.update(folds.HANDLERS | matrices.HANDLERS | linear.HANDLERS)
 _HANDLERS.update(array_functions.HANDLERS)
 
 _LISTS = frozenset(map(id, array_functions.LISTS))
 _OF_ELEMENTS = frozenset(
     map(
-        id, (*folds.HANDLERS, *array_functions.LAZY, np.where, np.real, np.imag, np.angle, np.nan_to_num, abs)
+        id,
+        (
+            *folds.HANDLERS,
+            *matrices.HANDLERS,
+            *array_functions.LAZY,
+            *(np.where, np.real, np.imag, np.angle, np.nan_to_num, abs),
+        ),
     )
 )
 

@@ -3,7 +3,7 @@
     Function  ::= name (params) body -> results, with the functions that it calls
     Block     ::= Stmt*
     Stmt      ::= Let | Load | Store | View | Alloc | Ensure | RefNew | RefAppend | RefGet
-                | Loop | If | Custom | Derive | Call | Raise
+                | Whole | Loop | If | Custom | Derive | Call | Raise
     Atom      ::= Sym | Const | Undef
 
 Every `Sym` is defined exactly once (a parameter, a statement's target, a loop's index, params or
@@ -209,6 +209,20 @@ class RefGet:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """`outs = op(*args)`, of whole arrays, by a library. `op` is a key of `adjit.rules.linear`.
+
+    `outs` are allocations that nothing has read or written before: their contents come from here alone, as if
+    the allocation had made them. `args` are arrays, or numbers that carry no derivatives.
+    """
+
+    outs: tuple[Sym, ...]
+    op: str
+    args: tuple[Atom, ...]
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Loop:
     """A loop with explicit carried values.
 
@@ -312,6 +326,7 @@ Stmt = (
     | RefNew
     | RefAppend
     | RefGet
+    | Whole
     | Loop
     | If
     | Custom

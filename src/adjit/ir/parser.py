@@ -36,6 +36,7 @@ from adjit.ir.core import (
     Store,
     Sym,
     View,
+    Whole,
 )
 from adjit.ir.line import DEFINED, DEFINITION, Line, ParseError
 
@@ -186,6 +187,17 @@ def _refappend(p: _Parser, line: Line, depth: int) -> Stmt:
     return RefAppend(references, line.symbol(), p.span)
 
 
+def _whole(p: _Parser, line: Line, depth: int) -> Stmt:
+    line.expect(" ")
+    outs = [line.symbol()]
+    while line.has(", "):
+        outs.append(line.symbol())
+    line.expect(" = ")
+    op = line.match(re.compile(r"\w+"))[0]
+    line.expect("(")
+    return Whole(tuple(outs), op, line.atoms(")"), p.span)
+
+
 def _raise(p: _Parser, line: Line, depth: int) -> Stmt:
     line.expect(" ")
     name = line.match(re.compile(r"\w+"))[0]
@@ -306,6 +318,7 @@ _STATEMENTS: dict[str, Callable[[_Parser, Line, int], Stmt]] = {
     "store": _store,
     "fill": _fill,
     "refappend": _refappend,
+    "whole": _whole,
     "raise": _raise,
     "for": _counted,
     "loop": _endless,

@@ -40,6 +40,7 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    Whole,
 )
 
 
@@ -175,6 +176,9 @@ class _Printer:
             case RefGet():
                 position = self.atom(stmt.position)
                 self.emit(d, f"{self.defined(stmt.target)} = refget {self.names(stmt.references)} {position}")
+            case Whole():
+                outs = ", ".join(self.names(s) for s in stmt.outs)
+                self.emit(d, f"whole {outs} = {stmt.op}({self.atoms(stmt.args)})")
             case Loop():
                 self._loop(stmt, d)
             case If():

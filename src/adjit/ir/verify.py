@@ -31,6 +31,7 @@ from adjit.ir.core import (
     Store,
     Sym,
     View,
+    Whole,
 )
 from adjit.ir.types import BOOL, Array, RefList, Scalar
 from adjit.ir.visit import inner_targets, operands, targets
@@ -187,6 +188,13 @@ def _reference(stmt: RefAppend | RefGet) -> None:
     assert isinstance(stmt.references.type, RefList)
 
 
+def _whole(stmt: Whole) -> None:
+    assert len(set(stmt.outs)) == len(stmt.outs), f"{stmt.op}: two results of one name"
+    for s in stmt.outs:
+        assert isinstance(s.type, Array), f"{stmt.op}: {s} is not an array"
+        assert s not in stmt.args, f"{stmt.op}: {s} is read and written"
+
+
 _SHAPES: dict[type, Callable[[Any], None]] = {
     **dict.fromkeys((Load, Store), _element),
     **dict.fromkeys((RefAppend, RefGet), _reference),
@@ -195,6 +203,7 @@ _SHAPES: dict[type, Callable[[Any], None]] = {
     Alloc: _alloc,
     Ensure: _ensure,
     RefNew: _new,
+    Whole: _whole,
 }
 """What must hold of a statement by itself; looked up, not matched, as in `visit`."""
 

@@ -29,6 +29,7 @@ from adjit.ir.core import (
     Store,
     Sym,
     View,
+    Whole,
     fresh,
 )
 
@@ -157,6 +158,7 @@ _OPERANDS: dict[type, Callable[[Any], tuple[Atom, ...]]] = {
     RefNew: lambda stmt: (),
     RefAppend: attrgetter("references", "array"),
     RefGet: attrgetter("references", "position"),
+    Whole: lambda stmt: (*stmt.outs, *stmt.args),
     Loop: _of_loop,
     If: lambda stmt: (stmt.cond,),
     **dict.fromkeys((Custom, Derive, Call), attrgetter("args")),
@@ -272,6 +274,10 @@ class Rewriter:
             case RefGet():
                 refs, position = self.sym(stmt.references), self.atom(stmt.position)
                 return RefGet(self.define(stmt.target), refs, position, stmt.span)
+            case Whole():
+                return Whole(
+                    tuple([self.sym(s) for s in stmt.outs]), stmt.op, self.atoms(stmt.args), stmt.span
+                )
             case Loop():
                 lo, hi, step, inits = opt(stmt.lo), opt(stmt.hi), opt(stmt.step), self.atoms(stmt.inits)
                 index = None if stmt.index is None else self.define(stmt.index)

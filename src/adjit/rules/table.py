@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from adjit.rules import Rule, groups
+from adjit.rules import Rule, groups, linear
+from adjit.rules.linear import WholeRule
 
 _HEAD = """\
 # Supported operations
@@ -21,15 +22,34 @@ _FLAT = frozenset("eq ne not_ isnan isinf isfinite rint stop_gradient".split())
 """Operations that take complex numbers and have no derivative."""
 
 
+_WHOLE = """\
+# Whole arrays
+
+Computed by BLAS and LAPACK, through Numba, and so are their derivatives; no strong zero holds inside of them.
+"""
+
+
 def markdown() -> str:
     """The page, in Markdown."""
     sections = [_section(title, rules) for title, rules in groups().items()]
-    return "\n".join([_HEAD, *sections])
+    whole = [_whole(title, rules) for title, rules in linear.groups().items()]
+    return "\n".join([_HEAD, *sections, _WHOLE, *whole])
 
 
 def _section(title: str, rules: tuple[Rule, ...]) -> str:
     rows = [_row(rule) for rule in rules]
     head = "| operation | derivative | complex | where it has no derivative |\n|---|---|---|---|"
+    return "\n".join([f"## {title}\n", head, *rows, ""])
+
+
+def _whole(title: str, rules: tuple[WholeRule, ...]) -> str:
+    rows: list[str] = []
+    for rule in rules:
+        names = ", ".join(f"`{name.replace('numpy.', 'np.')}`" for name in rule.spellings)
+        complex_ = "yes" if rule.takes_complex else "refused"
+        if names:
+            rows.append(f"| {names} | {complex_} | {rule.convention} | {rule.reference} |")
+    head = "| operation | complex | singular and degenerate cases | formula |\n|---|---|---|---|"
     return "\n".join([f"## {title}\n", head, *rows, ""])
 
 

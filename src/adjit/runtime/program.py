@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from adjit.analysis.alias import Alias, written_params
+from adjit.codegen.accumulate import accumulated
 from adjit.codegen.module import Glue, Module, Step, Unit, render
 from adjit.errors import ArgumentError, UnsupportedError
 from adjit.ir.core import Function, If, Raise, Stmt, Sym
@@ -215,6 +216,11 @@ def _limited_depth(module: Module) -> Module:
     return replace(module, units=units)
 
 
+def _last(backward: Function) -> Function:
+    """Adjoint code as it is printed: nothing is derived from it any more."""
+    return backward if os.environ.get("ADJIT_UNCOMPILED") == "1" else accumulated(backward)
+
+
 def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = False) -> Unit:
     if os.environ.get("ADJIT_VERIFY") == "1":
         verify(function)
@@ -262,7 +268,7 @@ def _joint(
         repeats=request.width > 1,
     )
     rev = reverse(primal.function, wish)
-    units = (_unit(request, primal, rev.forward), _unit(request, primal, rev.backward, True))
+    units = (_unit(request, primal, rev.forward), _unit(request, primal, _last(rev.backward), True))
     names = _Names()
     arguments = tuple(names(p) for p in primal.function.params)
     results = tuple(f"result_{k}" for k in range(len(primal.function.results)))
@@ -308,7 +314,7 @@ def _split(
     rev = reverse(
         primal.function, Wish(active, _seeded(request, primal), split=True, watch=request.debug_nans)
     )
-    units = (_unit(request, primal, rev.forward), _unit(request, primal, rev.backward, True))
+    units = (_unit(request, primal, rev.forward), _unit(request, primal, _last(rev.backward), True))
     meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records, recording=True)
     return Module(units, (), _doc(primal, "value, and pullback")), meta
 

@@ -37,8 +37,10 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    Whole,
 )
 from adjit.ir.types import Array, Scalar
+from adjit.rules import linear
 
 MAX_TURNS = 10_000_000
 
@@ -173,6 +175,9 @@ class _Machine:
                 self.read(stmt.references).append(self.read(stmt.array))
             case RefGet():
                 self.env[stmt.target] = self.read(stmt.references)[self.read(stmt.position)]
+            case Whole():
+                args = tuple(self.read(a) for a in stmt.args)
+                linear.evaluate(stmt.op, tuple(self.read(s) for s in stmt.outs), args)
             case Loop():
                 self.loop(stmt)
             case If():

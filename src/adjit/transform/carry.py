@@ -15,7 +15,7 @@ from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.ranges import lower_bounds
 from adjit.analysis.regions import Regions
 from adjit.ir.builder import Builder, const_of
-from adjit.ir.core import Atom, Call, Const, Function, Load, Loop, Stmt, Store, Sym, const, fresh
+from adjit.ir.core import Atom, Call, Const, Function, Load, Loop, Stmt, Store, Sym, Whole, const, fresh
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, defined, walk
 
@@ -33,7 +33,7 @@ class _Carry(Rewriter):
         if not isinstance(stmt, Loop):
             return (self.rebuild(stmt),)
         plain = stmt.index is not None and stmt.stop is None and isinstance(stmt.step, Const)
-        if plain and not any(isinstance(s, Loop | Call) for s in walk(stmt.body)):
+        if plain and not any(isinstance(s, Loop | Call | Whole) for s in walk(stmt.body)):
             return self._innermost(stmt)
         return (self.rebuild(stmt),)
 

@@ -28,8 +28,10 @@ from adjit.ir.core import (
     Stmt,
     Sym,
     View,
+    Whole,
 )
-from adjit.ir.visit import Rewriter, operands
+from adjit.ir.visit import Rewriter, operands, walk
+from adjit.rules import linear
 
 RAISING = frozenset({"div", "floordiv", "mod", "pow"})
 
@@ -79,8 +81,9 @@ class _Forward(Rewriter):
 class _Sweep:
     """Backward liveness; rebuilds the block with live statements only."""
 
-    def __init__(self, keep_raising: bool):
-        self._keep_raising = keep_raising
+    def __init__(self, keep_raising: bool, made: set[Sym]):
+        """`made`: allocations, known by no other name where they are filled."""
+        self._keep_raising, self._made = keep_raising, made
         self.dropped = False
 
     def block(self, block: Block, live: set[Sym]) -> Block:
@@ -100,6 +103,9 @@ class _Sweep:
                 pass
             case Let() | Load() | View() | Alloc() | Ensure() | RefNew() | RefGet():
                 if stmt.target not in live:
+                    return None
+            case Whole() if not (self._keep_raising and linear.get(stmt.op).raises):
+                if all(s in self._made and s not in live for s in stmt.outs):
                     return None
             case Loop():
                 return self._loop(stmt, live)
@@ -179,7 +185,8 @@ def clean(function: Function, keep_raising: bool = False) -> Function:
         body = forward.block(function.body)
         results = forward.atoms(function.results)
         live = {a for a in results if isinstance(a, Sym)}
-        sweep = _Sweep(keep_raising)
+        made = {s.target for s in walk(body) if isinstance(s, Alloc)}
+        sweep = _Sweep(keep_raising, made)
         function = replace(function, body=sweep.block(body, live), results=results)
         if not forward.env and not sweep.dropped:
             break  # the second time would find nothing either

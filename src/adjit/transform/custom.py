@@ -16,12 +16,12 @@ from typing import Any
 from adjit.errors import MissingRuleError, UnsupportedError
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import Alloc, Atom, Block, Custom, Function, Span, Stmt, Sym, View, const
+from adjit.ir.nests import copy_into
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Array, Scalar, Type
 from adjit.ir.visit import Rewriter, renamed, walk
 from adjit.rules.custom import CustomCall, CustomFunction
 from adjit.transform.lowered import Primal
-from adjit.transform.nests import copy_into
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.ranges import lower_bounds
 from adjit.analysis.regions import Regions
-from adjit.ir.core import Atom, Block, Call, Function, If, Load, Loop, Stmt, Store, Sym
+from adjit.ir.core import Atom, Block, Call, Function, If, Load, Loop, Stmt, Store, Sym, Whole
 from adjit.ir.types import Array
 from adjit.ir.visit import Rewriter, walk
 
@@ -57,10 +57,10 @@ class _Defer(Rewriter):
                 roots = self.alias.roots(stmt.array)
                 self._flush(out, lambda p: not roots.isdisjoint(self.alias.roots(p.array)))
                 out.append(self.rebuild(stmt))
-            case Loop() | Call():
+            case Loop() | Call() | Whole():
                 self._flush(out, lambda _: True)
                 out.append(self.rebuild(stmt))
-            case If() if any(isinstance(s, Call) for s in walk((stmt,))):
+            case If() if any(isinstance(s, Call | Whole) for s in walk((stmt,))):
                 self._flush(out, lambda _: True)
                 out.append(self.rebuild(stmt))
             case If():

@@ -35,11 +35,13 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    Whole,
     unique_name,
 )
 from adjit.ir.types import Array, RefList, Scalar, any_layout
 from adjit.ir.visit import Rewriter, everywhere, same_view
 from adjit.rules import get as rule_of
+from adjit.rules import linear
 from adjit.rules.base import Point
 from adjit.transform.clean import clean
 from adjit.transform.custom import push_call
@@ -67,6 +69,38 @@ class _Program:
     functions: dict[str, Function]
     names: dict[str, str]
     width: int
+
+
+class _Push(linear.Push):
+    """An operation of whole arrays, and one of its tangents."""
+
+    def __init__(
+        self,
+        m: linear.Matrices,
+        stmt: Whole,
+        dots: tuple[Atom | None, ...],
+        into: tuple[Atom | None, ...],
+    ):
+        self.m, self._stmt, self._dots, self._into = m, stmt, dots, into
+
+    def arg(self, k: int) -> Sym:
+        return _array(self._stmt.args[k])
+
+    def out(self, k: int) -> Sym:
+        return self._stmt.outs[k]
+
+    def dot(self, k: int) -> Sym | None:
+        found = self._dots[k]
+        return None if found is None else _array(found)
+
+    def into(self, k: int) -> Sym | None:
+        found = self._into[k]
+        return None if found is None else _array(found)
+
+
+def _array(a: Atom) -> Sym:
+    assert isinstance(a, Sym)
+    return a
 
 
 class _Forward:
@@ -176,6 +210,10 @@ class _Forward:
                     for t, r in zip(self.define(stmt.target), sources, strict=True):
                         assert isinstance(r, Sym)
                         self.b.append(RefGet(t, r, stmt.position, stmt.span))
+            case Whole():
+                self.b.append(stmt)
+                if any(map(self.varied, stmt.outs)):
+                    self._whole(stmt)
             case Loop():
                 self._loop(stmt)
             case If():
@@ -223,6 +261,16 @@ class _Forward:
             fills = self.tangent(stmt.fill)
         for t, fill in zip(self.define(stmt.target), fills, strict=True):
             self.b.append(Alloc(t, stmt.shape, fill, stmt.like, stmt.span))
+
+    def _whole(self, stmt: Whole) -> None:
+        columns = [self.tangent(a) if self.varied(a) else None for a in stmt.args]
+        into = [self.tangent(s) if self.varied(s) else None for s in stmt.outs]
+        for w in range(self.width):
+            dots = tuple(None if c is None else c[w] for c in columns)
+            point = _Push(
+                linear.Matrices(self.b), stmt, dots, tuple(None if c is None else c[w] for c in into)
+            )
+            linear.get(stmt.op).tangent(point)
 
     def _loop(self, stmt: Loop) -> None:
         moved = [j for j, p in enumerate(stmt.params) if self.varied(p)]

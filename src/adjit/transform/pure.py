@@ -11,10 +11,10 @@ from typing import Any
 from adjit.analysis.alias import Alias, written_params
 from adjit.ir.builder import Builder
 from adjit.ir.core import Function, Sym
+from adjit.ir.nests import copy_into
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec
 from adjit.ir.types import Array
 from adjit.ir.visit import Rewriter
-from adjit.transform.nests import copy_into
 
 
 def pure(function: Function, out: Spec) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from adjit.analysis.alias import Alias
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
 from adjit.ir.core import Function, Stmt, Store, Sym, View
+from adjit.ir.nests import copy_into
 from adjit.ir.types import Array
 from adjit.ir.visit import Rewriter, everywhere, walk_program
-from adjit.transform.nests import copy_into
 
 
 class _Reshape(Rewriter):

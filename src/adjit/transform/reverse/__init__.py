@@ -13,6 +13,7 @@ from adjit.analysis.alias import Alias
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
 from adjit.ir.core import Atom, Custom, Function, Stmt, Store, Sym, fresh
+from adjit.ir.nests import copied_list, copy_into
 from adjit.ir.types import Array
 from adjit.ir.visit import (
     Passing,
@@ -33,7 +34,6 @@ from adjit.transform.common import common
 from adjit.transform.custom import dissolved, with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.hoist import hoist
-from adjit.transform.nests import copied_list, copy_into
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
 from adjit.transform.reverse.callees import Callee, Calls, overlapping, refuse_unsupported

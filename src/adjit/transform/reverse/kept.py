@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from adjit.ir.builder import Builder
 from adjit.ir.core import ONE, ZERO, Alloc, Block, Load, RefAppend, RefGet, RefNew, Span, Sym
+from adjit.ir.nests import nest
 from adjit.ir.types import INT64, Array, RefList
-from adjit.transform.nests import nest
 
 
 @dataclass(frozen=True)

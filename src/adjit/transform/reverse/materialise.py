@@ -39,6 +39,7 @@ from adjit.ir.core import (
 from adjit.ir.types import Array, Scalar
 from adjit.ir.visit import operands, same_view, view_atoms
 from adjit.transform.reverse.record import Decisions, Layout
+from adjit.transform.reverse.stored import Stored
 
 
 class KeepAllocationError(Exception):
@@ -76,6 +77,7 @@ class Materialiser:
     def __init__(self, regions: Regions, alias: Alias, affine: Affine, decisions: Decisions, layout: Layout):
         self.regions, self.alias, self.affine = regions, alias, affine
         self.decisions, self.layout = decisions, layout
+        self.memory = Stored(regions, alias, affine, decisions)
         self.stack: list[Scope] = []
         self.wanted: dict[tuple[Sym, Region], None] = {}
         self.repeated: dict[int, Load] = {}
@@ -268,7 +270,8 @@ class Materialiser:
             case None:
                 return 0
             case Let():
-                return self._all(stmt.args, d)
+                level = self._memory_level(stmt, d)
+                return self._all(stmt.args, d) if level is None else level
             case View():
                 return self._all((stmt.array, *view_atoms(stmt)), d)
             case RefGet():
@@ -386,6 +389,10 @@ class Materialiser:
         match stmt:
             case None:
                 return s
+            case Let() if self._memory_level(stmt, self._opened(s)) is not None:
+                load = self.memory.of(stmt)
+                assert load is not None
+                return self._repeat(load, level)
             case Let():
                 args = tuple(self.need(a) for a in stmt.args)
                 b = self.stack[level].builder
@@ -398,12 +405,7 @@ class Materialiser:
                 self.stack[level].builder.append(view)
                 return view.target
             case Load():
-                array = self.need_sym(stmt.array)
-                index = tuple(self.need(i) for i in stmt.index)
-                self.repeated[id(stmt)] = stmt
-                target = fresh(s)
-                self.stack[level].builder.append(Load(target, array, index, stmt.span))
-                return target
+                return self._repeat(stmt, level)
             case RefGet():
                 references = self.need_sym(stmt.references)
                 position = self.need(stmt.position)
@@ -416,6 +418,26 @@ class Materialiser:
                 return self._emit_if(stmt, s, level)
             case _:
                 raise AssertionError(f"cannot emit {s}")
+
+    def _repeat(self, load: Load, level: int) -> Atom:
+        array = self.need_sym(load.array)
+        index = tuple(self.need(i) for i in load.index)
+        self.repeated[id(load)] = load
+        target = fresh(load.target)
+        self.stack[level].builder.append(Load(target, array, index, load.span))
+        return target
+
+    def _opened(self, s: Sym) -> int:
+        d = self._open(self.regions.where[s][0])
+        assert d is not None
+        return d
+
+    def _memory_level(self, let: Let, d: int) -> int | None:
+        """Where the value can be read from memory instead of being computed again."""
+        if self.layout.called or self.stack[-1].replayed:
+            return None
+        load = self.memory.of(let)
+        return None if load is None else self._load_level(load, d)
 
     def _recorded(self, s: Sym, region: Region, level: int) -> Atom:
         if self._lasting(region):

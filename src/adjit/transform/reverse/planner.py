@@ -26,9 +26,9 @@ from adjit.ir.core import (
     Store,
     Sym,
 )
+from adjit.ir.nests import add_into, copied_list, copy_into
 from adjit.ir.types import Array, any_layout
 from adjit.ir.visit import inner_targets, targets, walk
-from adjit.transform.nests import add_into, copied_list, copy_into
 from adjit.transform.reverse.callees import Callee, Calls
 from adjit.transform.reverse.materialise import Scope
 from adjit.transform.reverse.record import Decisions, Layout

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from adjit.analysis.regions import Region, Regions
-from adjit.ir.core import Call, Store, Sym
+from adjit.ir.core import Call, Load, Store, Sym
 from adjit.ir.types import INT64, Array, Scalar
 
 
@@ -46,6 +46,7 @@ class Decisions:
     restored: dict[int, Store] = field(default_factory=dict)
     unrepeatable: set[int] = field(default_factory=set)
     overwritten: dict[int, Sym] = field(default_factory=dict)
+    stored: dict[Sym, tuple[Store, Load] | None] = field(default_factory=dict)  # see `stored`
 
     def old(self, store: Store) -> Sym:
         """The symbol of the value that a rolled-back store overwrites."""

@@ -29,14 +29,16 @@ from adjit.ir.core import (
     Stmt,
     Store,
     Sym,
+    Whole,
     fresh,
 )
+from adjit.ir.nests import add_into, sum_all
 from adjit.ir.types import INT64, Array, Scalar
 from adjit.ir.visit import blocks, operands, walk, yields
 from adjit.rules import get as rule_of
+from adjit.rules import linear
 from adjit.rules.base import Point
 from adjit.transform.custom import Pull, pull_call
-from adjit.transform.nests import add_into, sum_all
 from adjit.transform.reverse.callees import Calls
 from adjit.transform.reverse.heads import reversed_range
 from adjit.transform.reverse.increments import Increment, find_increment
@@ -135,6 +137,8 @@ class Sweep(Shadows):
                     found = isinstance(stmt.rule, Pull) or any(
                         id(s) in self.decisions.restored for s in stores
                     )
+                case Whole():
+                    found = not self.restoring and any(map(self.has_shadow, stmt.outs))
                 case Call():
                     found = self.calls.of(stmt).active
                 case Loop() | If():
@@ -155,6 +159,8 @@ class Sweep(Shadows):
                 self._store(stmt)
             case Alloc():
                 self._alloc(stmt)
+            case Whole():
+                linear.get(stmt.op).adjoint(_Pull(self, stmt))
             case Loop():
                 self._loop(stmt)
             case If():
@@ -434,6 +440,34 @@ class Sweep(Shadows):
         )
         for j, r in zip(carried, results, strict=False):
             self.add(stmt.inits[j], r)
+
+
+class _Pull(linear.Pull):
+    """An operation of whole arrays where the sweep stands. What the rule asks for is needed from here on."""
+
+    def __init__(self, sweep: Sweep, stmt: Whole):
+        self.m, self._sweep, self._stmt = linear.Matrices(sweep.b), sweep, stmt
+
+    def _read(self, a: Atom) -> Sym:
+        assert isinstance(a, Sym)
+        load = self._sweep.regions.of_whole[id(self._stmt)][a]
+        self._sweep.repeated[id(load)] = load
+        return self._sweep.need_sym(a)
+
+    def arg(self, k: int) -> Sym:
+        return self._read(self._stmt.args[k])
+
+    def out(self, k: int) -> Sym:
+        return self._read(self._stmt.outs[k])
+
+    def _shadow(self, a: Atom) -> Sym | None:
+        return self._sweep.shadow(a) if isinstance(a, Sym) and self._sweep.has_shadow(a) else None
+
+    def ct(self, k: int) -> Sym | None:
+        return self._shadow(self._stmt.outs[k])
+
+    def shadow(self, k: int) -> Sym | None:
+        return self._shadow(self._stmt.args[k])
 
 
 def product(b: Builder, ct: Atom, slope: Atom) -> Atom:

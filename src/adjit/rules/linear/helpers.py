@@ -1,0 +1,19 @@
+"""Functions that the printed operations call. Their source is copied into generated modules, so they use only `np`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def cofactors(a):  # type: ignore[no-untyped-def]
+    """The matrix of cofactors, det(a) * inv(a).T, of a singular matrix too."""
+    d = np.linalg.det(a)
+    if d != 0:
+        return d * np.linalg.inv(a).T
+    u, s, vt = np.linalg.svd(a)
+    rest = np.ones_like(s)
+    for i in range(s.size):
+        for j in range(s.size):
+            if j != i:
+                rest[i] *= s[j]
+    return np.linalg.det(u) * np.linalg.det(vt) * np.dot(np.conj(u) * rest, np.conj(vt))
