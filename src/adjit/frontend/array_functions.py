@@ -46,9 +46,7 @@ GROUPS = {
 MODULES = tuple(module for group in GROUPS.values() for module in group)
 
 HANDLERS: dict[object, Handler] = {f: h for module in MODULES for f, h in module.HANDLERS.items()}
-METHODS: dict[str, Handler] = {
-    n: h for m in MODULES if m is not views for n, h in getattr(m, "METHODS", {}).items()
-}
+METHODS: dict[str, Handler] = {n: h for m in MODULES for n, h in getattr(m, "METHODS", {}).items()}
 REFUSED_METHODS = frozenset(conversions.REFUSED)
 LAZY: tuple[object, ...] = tuple(f for module in MODULES for f in getattr(module, "LAZY", ()))
 LISTS: tuple[object, ...] = tuple(f for module in MODULES for f in getattr(module, "LISTS", ()))

@@ -80,10 +80,12 @@ def memory(lx: Lowering, value: Value, node: ast.AST) -> Sym:
     if not isinstance(value, Elements) or value.part is None:
         return elements.in_memory(lx, value, node)
     base, items = value.part
-    if any(isinstance(i, Axis) and i.step != ONE for i in items):
+    spelled = [i for i in items if i is not None]
+    if len(spelled) < len(items) or any(isinstance(i, Axis) and i.step != ONE for i in spelled):
         return elements.in_memory(lx, value, node)
     extents = elements.whole(lx, base).shape
-    index = tuple(_slice(lx, i, n) if isinstance(i, Axis) else i for i, n in zip(items, extents, strict=True))
+    pairs = zip(spelled, extents, strict=True)
+    index = tuple(_slice(lx, i, n) if isinstance(i, Axis) else i for i, n in pairs)
     if all(i == Slice() for i in index):
         return base
     assert isinstance(base.type, Array)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from adjit.analysis.alias import Affine, Alias, apart
+from adjit.analysis.order import Order
 from adjit.analysis.regions import Region, Regions
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
@@ -74,10 +75,18 @@ class Scope:
 class Materialiser:
     """The stack of scopes, and the search for values."""
 
-    def __init__(self, regions: Regions, alias: Alias, affine: Affine, decisions: Decisions, layout: Layout):
+    def __init__(
+        self,
+        regions: Regions,
+        alias: Alias,
+        affine: Affine,
+        order: Order,
+        decisions: Decisions,
+        layout: Layout,
+    ):
         self.regions, self.alias, self.affine = regions, alias, affine
         self.decisions, self.layout = decisions, layout
-        self.memory = Stored(regions, alias, affine, decisions)
+        self.memory = Stored(regions, alias, affine, order, decisions)
         self.stack: list[Scope] = []
         self.wanted: dict[tuple[Sym, Region], None] = {}
         self.repeated: dict[int, Load] = {}

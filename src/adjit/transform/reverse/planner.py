@@ -101,7 +101,7 @@ class Planner:
         known = self._known_old()
         if layout is None:
             layout = Layout(self.regions, self.decisions, known, self.callee is not None)
-        sweep = Sweep(self.regions, self.alias, self.affine, self.decisions, layout)
+        sweep = Sweep(self.regions, self.alias, self.affine, self.order, self.decisions, layout)
         sweep.results = self.function.results
         sweep.versions = self.versions
         sweep.calls = self.calls

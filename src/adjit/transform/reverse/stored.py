@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.dependence import may_overwrite_later
+from adjit.analysis.order import Order
 from adjit.analysis.regions import Regions
 from adjit.ir.core import Let, Load, Store, fresh
 from adjit.transform.reverse.record import Decisions
@@ -21,8 +22,9 @@ _LONG = frozenset(
 class Stored:
     """Finds the store of a value, as a load of the same element that stands where the store does."""
 
-    def __init__(self, regions: Regions, alias: Alias, affine: Affine, decisions: Decisions):
-        self._regions, self._alias, self._affine, self._decisions = regions, alias, affine, decisions
+    def __init__(self, regions: Regions, alias: Alias, affine: Affine, order: Order, decisions: Decisions):
+        self._regions, self._alias, self._affine, self._order = regions, alias, affine, order
+        self._decisions = decisions
         self._found = decisions.stored
 
     def of(self, let: Let) -> Load | None:
@@ -47,4 +49,5 @@ class Stored:
         """Whether another store, or the same in another turn of a loop, may hit the element later."""
         self._regions.place[id(load)] = self._regions.place[id(own)]
         stores = (s for stmt in self._regions.root.block for s in self._regions.stores(stmt))
-        return any(may_overwrite_later(self._regions, self._alias, self._affine, load, s) for s in stores)
+        facts = self._regions, self._alias, self._affine, self._order
+        return any(may_overwrite_later(*facts, load, s) for s in stores)
