@@ -128,6 +128,15 @@ class Materialiser:
         """The primal value now, as an atom of the reverse function."""
         return self._get(a)[0] if isinstance(a, Sym) else a
 
+    def need_at(self, a: Atom, level: int) -> Atom:
+        """The primal value as an atom that is there at a level of the stack, not only further in."""
+        if isinstance(a, Sym):
+            found = self.level(a)
+            if found is None or found > level:
+                self.wanted[a, self.regions.where[a][0]] = None
+                return fresh(a)
+        return self.need(a)
+
     def need_sym(self, s: Sym) -> Sym:
         """An array reference now."""
         got = self.need(s)
@@ -270,10 +279,10 @@ class Materialiser:
         d = self._open(region)
         if d is None:
             return None
-        for home in self.layout.home.get(s, ()):
-            level = self._open(home)
-            if level is not None and not self.stack[level].replayed:
-                return level
+        homes = (self._open(home) for home in self.layout.home.get(s, ()))
+        levels = [level for level in homes if level is not None and not self.stack[level].replayed]
+        if levels:
+            return min(levels)
         stmt = self.regions.definition.get(s)
         match stmt:
             case None:

@@ -115,7 +115,7 @@ class Shadows(Materialiser):
         return made
 
     def _shadow_of_allocation(self, stmt: Alloc, level: int) -> Sym:
-        shape = tuple(self.need(n) for n in stmt.shape)
+        shape = tuple(self.need_at(n, level) for n in stmt.shape)
         made = Sym(f"d{stmt.target.name}", stmt.target.type)
         zero = const_of(0.0, stmt.target.type.dtype)  # type: ignore[union-attr]
         self.stack[level].builder.append(Alloc(made, shape, zero, None, stmt.span))
