@@ -102,7 +102,18 @@ def sometimes(x):
     return r if r is not None else 0.0
 
 
+def swapped(a, b):
+    for _ in range(2):
+        a, b = b, a
+    return 1.0 * a[0]
+
+
 REFUSED = [
+    (
+        lambda: aj.grad(swapped)(np.ones(2, np.float32), np.ones(2)),
+        UnsupportedError,
+        "a 1-D array of float32 at the start of a turn of this loop and a 1-D array of float64",
+    ),
     (lambda: aj.grad(cached)(3.0), ArgumentError, "cached.__wrapped__"),
     (lambda: aj.grad(lambda x: cached(x))(3.0), MissingRuleError, "cached.__wrapped__"),
     (lambda: aj.grad(Spring())(3.0), ArgumentError, "an object of class Spring is not a function"),

@@ -34,6 +34,7 @@ from adjit.frontend.values import (
     is_iterator,
     joined_type,
     kind,
+    kinds,
     same_static,
 )
 from adjit.ir.builder import Builder
@@ -479,7 +480,7 @@ def meet(name: str, a: Value, b: Value, flow: Flow) -> Value:
         elif isinstance(b, Undef):
             b = Undef(a.type)
         joined = joined_type(a.type, b.type)
-        return Conflict((kind(a), kind(b))) if joined is None else flow.meet(a, b, joined, hint_of(name))
+        return Conflict(kinds(a, b)) if joined is None else flow.meet(a, b, joined, hint_of(name))
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         if a.cls is b.cls and len(a.items) == len(b.items):
             items = tuple(meet(name, x, y, flow) for x, y in zip(a.items, b.items, strict=True))
@@ -487,7 +488,7 @@ def meet(name: str, a: Value, b: Value, flow: Flow) -> Value:
             return TupleValue(items, a.cls) if clash is None else clash
     elif same_static(a, b):
         return a
-    return a if isinstance(a, Conflict) else b if isinstance(b, Conflict) else Conflict((kind(a), kind(b)))
+    return a if isinstance(a, Conflict) else b if isinstance(b, Conflict) else Conflict(kinds(a, b))
 
 
 def portable(value: Value) -> bool:

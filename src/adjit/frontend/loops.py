@@ -39,6 +39,7 @@ from adjit.frontend.values import (
     carried_type,
     fits,
     kind,
+    kinds,
     rebuild,
     two_names,
 )
@@ -131,11 +132,11 @@ class _Plan:
                     self.guesses[slot.name] = value
                 return None
         if found is None:
+            before, after = kinds(slot.template, value)
             self.lx.refuse(
                 self.node,
-                f"'{slot.name}' is {kind(slot.template)} at the start of a turn of this loop "
-                f"and {kind(value)} at its end",
-                two_names((kind(slot.template), kind(value))),
+                f"'{slot.name}' is {before} at the start of a turn of this loop and {after} at its end",
+                two_names((before, after)),
             )
         return found
 
@@ -157,7 +158,7 @@ class _Plan:
             raise AssertionError
         found = fits(old, template)
         if found is None:
-            return None, Conflict((kind(old), kind(value)))
+            return None, Conflict(kinds(old, value))
         if not found:
             return None, value
         slot = self.slot(name, UNBOUND, template)

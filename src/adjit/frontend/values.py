@@ -270,6 +270,16 @@ def kind(value: Value) -> str:
             return "an iterator"
 
 
+def kinds(a: Value, b: Value) -> tuple[str, str]:
+    """What two values are, in words that tell them apart."""
+    words = kind(a), kind(b)
+    types = [v.type for v in (a, b) if isinstance(v, Sym | Undef) and isinstance(v.type, Array)]
+    if words[0] != words[1] or len(types) < 2:
+        return words
+    first, second = (f"{words[0]} of {t.dtype}" for t in types)
+    return first, second
+
+
 def two_names(kinds: tuple[str, str]) -> str:
     """What to write for a name that would stand for two kinds of values."""
     if "None" in kinds:

@@ -105,5 +105,6 @@ def plain_namespace() -> dict[str, Any]:
         "njit": _njit,
         "types": _Types(),
         "List": _List,
+        "overload": lambda _: _njit,
     }
     return space

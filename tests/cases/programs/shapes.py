@@ -68,7 +68,7 @@ def new_axes_of_parts(m):
 def at_least_and_back(x):
     m = np.atleast_2d(x)
     t = np.expand_dims(m, -1)
-    v = np.squeeze(np.squeeze(t, axis=2), axis=0)
+    v = t[0, :, 0]
     s = 0.0
     for i in range(v.shape[0]):
         v[i] = v[i] * m[0, i - 1]
@@ -188,7 +188,7 @@ CASES = [
     Case("rows_of_a_permuted", rows_of_a_permuted, (wave(2, 3, 2),), origin="views"),
     Case("outer", outer, (wave(3),), origin="views: a new axis", core=True),
     Case("new_axes_of_parts", new_axes_of_parts, (wave(2, 3),), origin="views: new axes"),
-    Case("at_least_and_back", at_least_and_back, (wave(3),), origin="views: new axes", flavours=("plain",)),
+    Case("at_least_and_back", at_least_and_back, (wave(3),), origin="views: new axes"),
     Case("flipped", flipped, (wave(2, 3),), origin="views"),
     Case("reshaped", reshaped, (wave(6),), origin="views: another shape", core=True),
     Case("reshaped_in_a_loop", reshaped_in_a_loop, (wave(4),), origin="views: another shape"),
