@@ -49,3 +49,47 @@ def test_extents_are_recorded_where_the_array_is_made(f, start, monkeypatch):
     aj.check_grad(f, a, r)
     _, pullback = aj.vjp(f, a.copy(), r.copy())
     assert pullback(1.0)[0].tolist() == aj.grad(f)(a.copy(), r.copy()).tolist()
+
+
+def fresh_array_then_left(x, n):
+    for i in range(n):
+        if x[0] > 0.5:
+            return x[1] * x[2]
+        b = x * 2.0
+        b[0] *= x[1]
+        x = b
+    return b[1] * b[0]
+
+
+def rebound_then_left(x, n):
+    b, v = x, x[:3].copy()
+    for _ in range(n):
+        if v[0] > 0.5:
+            return v[1] * v[2]
+        v = x[::2]
+        b = b * x
+    return np.sum(x * b) + b[1]
+
+
+def chosen_and_seen(x, n):
+    a, c, k, s, u = x * 2.0, np.ones(6), n, 0.0, x[1:4]
+    for _ in range(4):
+        k += 1
+    if x[0] > -5.0:
+        if k % 3 == 0:
+            c, a = a, c
+        s = c[k % 6]
+        u = c[1:4]
+    return s + np.sum(a) + c[k % 6] + u[0]
+
+
+@pytest.mark.parametrize(
+    "f", [fresh_array_then_left, rebound_then_left, chosen_and_seen], ids=lambda f: f.__name__
+)
+@pytest.mark.parametrize("shift", [0.0, -0.6])
+def test_arrays_that_a_path_does_not_make(f, shift, monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+    monkeypatch.setenv("ADJIT_VERIFY", "1")
+    x = np.array([0.713, 1.317, -0.429, 0.931, 0.617, 0.373]) + shift
+    aj.check_grad(f, x.copy(), 2)
+    assert aj.vjp(f, x.copy(), 2)[1](1.0)[0].tolist() == aj.grad(f)(x.copy(), 2).tolist()

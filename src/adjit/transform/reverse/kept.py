@@ -26,8 +26,16 @@ class Kept:
         return Kept(Sym(f"{name}_list", RefList(element)), Sym(f"{name}_count", Array(INT64, 1, "C")))
 
     def made(self, span: Span) -> Block:
-        """The statements that make the list."""
-        return RefNew(self.listed, span), Alloc(self.count, (ONE,), ZERO, None, span)
+        """The statements that make the list. It starts with an empty array, for names that a path leaves unbound."""
+        assert isinstance(self.listed.type, RefList)
+        element = self.listed.type.element
+        nothing = Sym(self.listed.name.removesuffix("_list"), element)
+        return (
+            RefNew(self.listed, span),
+            Alloc(nothing, (ZERO,) * element.ndim, None, None, span),
+            RefAppend(self.listed, nothing, span),
+            Alloc(self.count, (ONE,), ONE, None, span),
+        )
 
     def keep(self, alloc: Alloc, at: Sym) -> Block:
         """The allocation, put in the list at the position that `at` receives, and read from there."""

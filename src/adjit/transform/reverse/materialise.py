@@ -401,8 +401,9 @@ class Materialiser:
     # emission
 
     def _emit(self, s: Sym, level: int) -> Atom:
-        if self.stack[level].region in self.layout.home.get(s, ()):
-            return self._recorded(s, self.stack[level].region, level)
+        scope = self.stack[level]
+        if not scope.replayed and scope.region in self.layout.home.get(s, ()):
+            return self._recorded(s, scope.region, level)
         stmt = self.regions.definition.get(s)
         match stmt:
             case None:
