@@ -65,7 +65,7 @@ def where(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Valu
 def bincount(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
     """`np.bincount(x, weights=None, minlength=0)`."""
     given = bound(lx, "np.bincount", ("x", "weights", "minlength"), 1)(args, kwargs, node)
-    items = _row(lx, given["x"], "np.bincount", node)
+    items = lanes.row_in(lx, given["x"], "np.bincount", node, "flatten it: x.flatten()")
     dtype = lanes.dtype_of(items)
     if dtype.known and not dtype.is_int:
         lx.refuse(node, f"'np.bincount' of {dtype.name}", "convert it: x.astype(np.int64)")
@@ -74,17 +74,10 @@ def bincount(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
         made = lx.builder.alloc("counts", Array(INT64, 1, "C"), (n,), ZERO)
         lanes.run(lx, counts.bincount, [made, items], node)
         return made
-    weights = _row(lx, given["weights"], "np.bincount", node)
+    weights = lanes.row_in(lx, given["weights"], "np.bincount", node, "flatten it: x.flatten()")
     made = lx.builder.alloc("sums", Array(FLOAT64, 1, "C"), (n,), Const(0.0, FLOAT64))
     lanes.run(lx, counts.bincount_weights, [made, items, weights], node)
     return made
-
-
-def _row(lx: Lowering, value: Value, name: str, node: ast.AST) -> Sym:
-    array = lanes.array_in(lx, value, node, name)
-    if lanes.rank_of(array) != 1:
-        lx.refuse(node, f"'{name}' of a {lanes.rank_of(array)}-D array", "flatten it: x.flatten()")
-    return array
 
 
 def histogram(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
@@ -99,7 +92,7 @@ def histogram(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> 
     more = [] if lanes.none(weights) else [lanes.flat(lx, lanes.array_in(lx, weights, node), node)]
     bins = given.get("bins", const(10))
     if not is_scalar(bins):
-        edges = _row(lx, bins, "np.histogram", node)
+        edges = lanes.row_in(lx, bins, "np.histogram", node, "flatten it: x.flatten()")
         lanes.run(lx, counts.check_edges, [edges], node)
         n = expressions.integer(lx, "sub", arrays.shape_of(lx, edges)[0], ONE)
         function = counts.histogram_edges_weights if more else counts.histogram_edges

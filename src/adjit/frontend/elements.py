@@ -357,6 +357,13 @@ def materialise(
     return target
 
 
+def _index_of(lx: Lowering, axis: int) -> Sym:
+    """The index of a loop over an axis, which is never negative."""
+    index = Sym("ijklmnop"[axis] if axis < 8 else f"i{axis}", UNKNOWN)
+    lx.integers.counts.add(index)
+    return index
+
+
 def nest(
     lx: Lowering,
     shape: tuple[Atom, ...],
@@ -383,8 +390,7 @@ def nest(
             places[d] = Place(ZERO)
             level(depth + 1, flag)
             return
-        index = Sym("ijklmnop"[d] if d < 8 else f"i{d}", UNKNOWN)
-        lx.integers.counts.add(index)
+        index = _index_of(lx, d)
         places[d] = Place(index, -starts[d])
         hi = stops[d] if stops else shape[d]
         with lx.builder.collect() as block:
@@ -412,9 +418,8 @@ def fold(
             after = level(d + 1, carried)
             places.pop()
             return after
-        index = Sym("ijklmnop"[d] if d < 8 else f"i{d}", UNKNOWN)
-        lx.integers.counts.add(index)
-        params = tuple(Sym(_hint(a), BOOL if a.type == BOOL else UNKNOWN) for a in carried)
+        index = _index_of(lx, d)
+        params = tuple(Sym(hint(a), BOOL if a.type == BOOL else UNKNOWN) for a in carried)
         results = tuple(Sym(p.name, p.type) for p in params)
         with lx.builder.collect() as block:
             places.append(Place(index))
@@ -429,7 +434,8 @@ def fold(
     return level(0, inits)
 
 
-def _hint(a: Atom) -> str:
+def hint(a: Atom) -> str:
+    """The name of what is added up from `a` on."""
     return a.name if isinstance(a, Sym) else "total"
 
 

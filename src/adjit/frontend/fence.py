@@ -8,8 +8,6 @@ from typing import NoReturn
 from adjit.errors import UnsupportedError
 from adjit.ir.core import Span
 
-WRITE_THE_LOOP = "write the loop; whole-array statements are not supported yet"
-
 STATEMENTS: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Try: ("'try' cannot be differentiated", "test the condition with 'if' instead"),
     ast.AsyncFunctionDef: ("an 'async' function", "write 'def' in place of 'async def'"),

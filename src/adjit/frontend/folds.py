@@ -95,7 +95,9 @@ def _reduced(
         case "any" | "all":
             return _logical(lx, source, axes, "or_" if name == "any" else "and_", node)
         case _:
-            flags = _mapped(source, lambda v: lx.let("cast", _truth(lx, v, node), type=INT64), INT64)
+            flags = _mapped(
+                source, lambda v: lx.let("cast", expressions.truth(lx, v, node), type=INT64), INT64
+            )
             return total(lx, flags, axes, node)
 
 
@@ -149,10 +151,6 @@ def read_twice(lx: Lowering, source: Elements, node: ast.AST) -> Elements:
     return elements.whole(lx, elements.materialise(lx, source, node))
 
 
-def _truth(lx: Lowering, v: Atom, node: ast.AST) -> Atom:
-    return expressions.truth(lx, v, node)
-
-
 def of_each(lx: Lowering, f: Callable[..., object], value: Value, node: ast.AST) -> Value:
     """A function of a number, or of each element."""
     return calls.call(lx, Static(f), [value], {}, node)
@@ -160,11 +158,7 @@ def of_each(lx: Lowering, f: Callable[..., object], value: Value, node: ast.AST)
 
 def _over(lx: Lowering, value: Value, count: Atom, node: ast.AST) -> Value:
     """`value / count`; of nothing it is NaN, not an error."""
-    return _of_each_two(lx, np.true_divide, value, count, node)
-
-
-def _of_each_two(lx: Lowering, f: Callable[..., object], a: Value, b: Value, node: ast.AST) -> Value:
-    return calls.call(lx, Static(f), [a, b], {}, node)
+    return calls.call(lx, Static(np.true_divide), [value, count], {}, node)
 
 
 # sums
@@ -181,7 +175,7 @@ def total(lx: Lowering, source: Elements, axes: frozenset[int], node: ast.AST, o
         v = source.at(places)
         if carried[0] is start and not start.type.known:  # no loop: there is one element, whose type it takes
             return (v,)
-        return (lx.let(op, carried[0], v, name=_hint(carried[0])),)
+        return (lx.let(op, carried[0], v, name=elements.hint(carried[0])),)
 
     if len(axes) == len(source.shape):
         return elements.fold(lx, source.shape, (start,), add)[0]
@@ -217,10 +211,6 @@ def neutral(dtype: Scalar, value: float) -> Const:
     if dtype.is_complex:
         return Const(complex(value), dtype)
     return Const(float(value), dtype) if dtype.known else Const(value, UNKNOWN)
-
-
-def _hint(a: Atom) -> str:
-    return a.name if isinstance(a, Sym) else "total"
 
 
 def _variance(lx: Lowering, source: Elements, axes: frozenset[int], ddof: Atom, node: ast.AST) -> Value:
@@ -296,13 +286,10 @@ def _extreme(lx: Lowering, name: str, source: Elements, axes: frozenset[int], no
 
         def step(ours: tuple[Place, ...], carried: tuple[Atom, ...]) -> tuple[Atom, ...]:
             v, best, *at = source.at(places(ours)), *carried
-            nan = lx.let("ne", v, v, type=BOOL)
-            better = lx.let("or_", lx.let("lt" if least else "gt", v, best, type=BOOL), nan, type=BOOL)
-            if source.dtype.is_int:
-                better = lx.let("lt" if least else "gt", v, best, type=BOOL)
-            else:
-                known = lx.let("eq", best, best, type=BOOL)
-                better = lx.let("and_", better, known, type=BOOL)
+            better = lx.let("lt" if least else "gt", v, best, type=BOOL)
+            if not source.dtype.is_int:  # the first NaN is it, and stays
+                better = lx.let("or_", better, lx.let("ne", v, v, type=BOOL), type=BOOL)
+                better = lx.let("and_", better, lx.let("eq", best, best, type=BOOL), type=BOOL)
             here = [elements.position(lx, p) for p in ours]
             pairs = zip(here, at, strict=True)
             return (
@@ -353,7 +340,7 @@ def _logical(lx: Lowering, source: Elements, axes: frozenset[int], op: str, node
     def found(outer: tuple[Place, ...]) -> Atom:
         def step(ours: tuple[Place, ...], carried: tuple[Atom, ...]) -> tuple[Atom, ...]:
             both = dict(zip(left, outer, strict=True)) | dict(zip(inner, ours, strict=True))
-            v = _truth(lx, source.at(tuple(both[d] for d in range(len(source.shape)))), node)
+            v = expressions.truth(lx, source.at(tuple(both[d] for d in range(len(source.shape)))), node)
             return (lx.let(op, carried[0], v, type=BOOL),)
 
         return elements.fold(lx, tuple(source.shape[d] for d in inner), (start,), step)[0]

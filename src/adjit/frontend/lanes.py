@@ -92,6 +92,14 @@ def array_in(lx: Lowering, value: Value, node: ast.AST, name: str = "this functi
     lx.refuse(node, f"'{name}' of {kind(value)} is not supported", "pass an array")
 
 
+def row_in(lx: Lowering, value: Value, name: str, node: ast.AST, remedy: str) -> Sym:
+    """A 1-D array in memory; `remedy`: what to do with another."""
+    array = array_in(lx, value, node, name)
+    if rank_of(array) != 1:
+        lx.refuse(node, f"'{name}' of a {rank_of(array)}-D array", remedy)
+    return array
+
+
 def readable(lx: Lowering, value: Value, node: ast.AST) -> Elements:
     """An array whose elements may be read several times: one that must be computed is put into memory."""
     source = elements.elements_of(lx, tuple_as_array(lx, value, node), node)

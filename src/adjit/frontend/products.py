@@ -17,18 +17,11 @@ from adjit.ir.types import FLOAT64
 Given = dict[str, Value]
 
 
-def _row(lx: Lowering, value: Value, name: str, node: ast.AST) -> Sym:
-    array = lanes.array_in(lx, value, node, name)
-    if lanes.rank_of(array) != 1:
-        lx.refuse(node, f"'{name}' of a {lanes.rank_of(array)}-D array", "pass a 1-D array")
-    return array
-
-
 def interp(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
     """`np.interp(x, xp, fp, left=None, right=None)`, with derivatives in all of them."""
     given = bound(lx, "np.interp", ("x", "xp", "fp", "left", "right", "period"), 3)(args, kwargs, node)
     lanes.refuse_given(lx, "interp", given, ("period",), node)
-    xp, fp = (_row(lx, given[k], "np.interp", node) for k in ("xp", "fp"))
+    xp, fp = (lanes.row_in(lx, given[k], "np.interp", node, "pass a 1-D array") for k in ("xp", "fp"))
     lanes.run(lx, products.check_points, [xp, fp], node)
     (n,) = arrays.shape_of(lx, fp)
     ends: list[Value] = []
@@ -48,7 +41,7 @@ def interp(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Val
 def polyval(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
     """`np.polyval(p, x)`."""
     given = bound(lx, "np.polyval", ("p", "x"), 2)(args, kwargs, node)
-    p = _row(lx, given["p"], "np.polyval", node)
+    p = lanes.row_in(lx, given["p"], "np.polyval", node, "pass a 1-D array")
     if is_scalar(given["x"]):
         return lanes.number(lx, products.polyval, [p, given["x"]], node)
     x = lanes.readable(lx, given["x"], node)
@@ -58,7 +51,7 @@ def polyval(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Va
 def vander(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
     """`np.vander(x, N=None, increasing=False)`."""
     given = bound(lx, "np.vander", ("x", "N", "increasing"), 1)(args, kwargs, node)
-    x = _row(lx, given["x"], "np.vander", node)
+    x = lanes.row_in(lx, given["x"], "np.vander", node, "pass a 1-D array")
     (n,) = arrays.shape_of(lx, x)
     columns = n
     if not lanes.none(given.get("N", NONE)):
@@ -77,7 +70,7 @@ def _sliding(name: str, function: object, default: str) -> Handler:
         mode = default
         if "mode" in given:
             mode = lanes.word(lx, given["mode"], f"the mode of 'np.{name}'", _MODES, node)
-        a, v = (_row(lx, given[k], f"np.{name}", node) for k in ("a", "v"))
+        a, v = (lanes.row_in(lx, given[k], f"np.{name}", node, "pass a 1-D array") for k in ("a", "v"))
         if name == "correlate" and (lanes.dtype_of(a).is_complex or lanes.dtype_of(v).is_complex):
             lx.refuse(node, "'np.correlate' of complex arrays", "convolve with np.conj(v[::-1])")
         lanes.run(lx, products.check_both, [a, v], node)

@@ -56,7 +56,7 @@ def transposed(lx: Lowering, array: Sym, node: ast.AST) -> Sym:
 
 def with_new_axes(lx: Lowering, owner: Value, parts: tuple[Value, ...], node: ast.AST) -> Value:
     """`owner[parts]` where some part is None: what the other parts select, with axes added to it."""
-    others = tuple(p for p in parts if not same_static(p, NONE))
+    others = tuple(p for p in parts if not indexing.is_new(p))
     array = indexing.load(lx, owner, TupleValue(others), node) if others else owner
     if not isinstance(array, Sym) or not is_array(array):
         lx.refuse(node, "an axis is added to one element", "index the array without None")
@@ -64,7 +64,7 @@ def with_new_axes(lx: Lowering, owner: Value, parts: tuple[Value, ...], node: as
     old = iter(range(_ndim(array)))
     spelled = sum(isinstance(p, SliceValue) for p in parts)
     for p in parts:
-        if same_static(p, NONE):
+        if indexing.is_new(p):
             axes.append(None)
         elif isinstance(p, SliceValue):
             axes.append(next(old))
