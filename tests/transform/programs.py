@@ -182,3 +182,25 @@ def scratch(x):
     for i in range(x.shape[0]):
         s += w[i] * w[i]
     return s
+
+
+def smeared(a, b):
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            b[i, j] = a[i, j] + 0.25 * (a[i, j - 1] + a[i, j + 1]) * a[i - 1, j]
+    return b[0, 0]
+
+
+def pushed(a, b):
+    for i in range(a.shape[0] - 1, 0, -1):
+        for j in range(a.shape[1] - 1):
+            w = a[i, j] * 0.5
+            b[i - 1, j] += w
+            b[i, j + 1] += w
+            a[i, j] = 0.0
+
+
+def shifted(a):
+    v = a[1:, 2]
+    for i in range(v.shape[0]):
+        v[i] += a[i, 2]

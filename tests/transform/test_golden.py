@@ -24,6 +24,7 @@ from adjit.transform.common import common
 from adjit.transform.defer import defer_stores
 from adjit.transform.expand import expand
 from adjit.transform.forward import forward
+from adjit.transform.gather import gather
 from adjit.transform.hoist import hoist
 from adjit.transform.prepare import count_turns, forward_views
 from adjit.transform.pure import pure
@@ -32,6 +33,7 @@ from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.references import references
 from adjit.transform.sink import sink
 from adjit.transform.stride import stride
+from adjit.transform.through import through
 
 from . import programs as p
 from .typed import Pass, active, structure, typed
@@ -60,6 +62,8 @@ PASSES: list[tuple[str, Pass, Any, tuple[Any, ...]]] = [
     ("choose", choose, p.clipped, (X, 0.5)),
     ("defer_stores", defer_stores, p.pushes, (X, 0.5)),
     ("carry", carry, p.prefix, (X,)),
+    ("through", through, p.shifted, (M,)),
+    ("gather", lambda f: clean(gather(clean(f))), p.pushed, (M, M.copy())),
     ("references", as_references, p.ping_pong, (X, X, 3)),
     ("expand", expand, p.product_rule, (3.0,)),
 ]

@@ -27,6 +27,7 @@ from adjit.transform.clean import clean
 from adjit.transform.common import common
 from adjit.transform.defer import defer_stores
 from adjit.transform.expand import expand
+from adjit.transform.gather import gather
 from adjit.transform.hoist import hoist
 from adjit.transform.prepare import count_turns, forward_views
 from adjit.transform.reverse import Wish, reverse
@@ -34,6 +35,7 @@ from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.references import references
 from adjit.transform.sink import sink
 from adjit.transform.stride import stride
+from adjit.transform.through import through
 
 from . import programs as p
 from .typed import Pass, active, run, typed
@@ -62,7 +64,7 @@ ANYWHERE: list[Pass] = [
     ),
 ]
 NAMES = "hoist stride common choose defer_stores carry forward_views count_turns references clean all".split()
-TIDYING: list[Pass] = [clean, stride, common, choose, sink, defer_stores, carry]
+TIDYING: list[Pass] = [clean, stride, through, common, choose, sink, gather, defer_stores, carry]
 
 rng = np.random.default_rng(7)
 X, Y, M = rng.uniform(0.2, 1.5, 6), rng.uniform(0.2, 1.5, 6), rng.uniform(0.2, 1.5, (5, 4))
@@ -91,6 +93,8 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     (p.ping_pong, (X, Y, 0)),
     (p.in_reach, (X, Y, 0.1)),
     (p.scratch, (X,)),
+    (p.smeared, (M, M.copy())),
+    (p.smeared, (M[:2], M[:2].copy())),
 ]
 IDS = [f"{f.__name__}-{k}" for k, (f, _) in enumerate(PROGRAMS)]
 

@@ -33,6 +33,7 @@ from adjit.transform.clean import clean
 from adjit.transform.common import common
 from adjit.transform.custom import dissolved, with_forward
 from adjit.transform.defer import defer_stores
+from adjit.transform.gather import gather
 from adjit.transform.hoist import hoist
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
@@ -45,6 +46,7 @@ from adjit.transform.reverse.returned import returned
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.stride import stride
+from adjit.transform.through import through
 from adjit.transform.windows import windows
 
 _MOST_ROUNDS = 200
@@ -211,7 +213,7 @@ def _tidied(backward: Function) -> Function:
     read = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     read -= defined(backward.body)
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
-    return clean(carry(defer_stores(sink(choose(common(clean(stride(backward))))))))
+    return clean(carry(defer_stores(gather(sink(choose(common(through(clean(stride(backward))))))))))
 
 
 def _planned(function: Function, wish: Wish) -> _Plan:

@@ -1,0 +1,269 @@
+"""Loop nests that add to an array at shifted places: which of these sums may be pulled instead of pushed.
+
+    for i: for j: w = a[i, j] * 0.2; b[i, j - 1] += w; b[i, j + 1] += w; b[i - 1, j] += w
+
+A *group* is a set of increments of one array at places that differ by constants (offsets), each of which meets a place
+at most once. Nothing else in the nest may touch the array's memory, and what the increments are made of must not change
+in the nest, but for places that only their own turn has read before it stores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from adjit.analysis.alias import Affine, Alias
+from adjit.analysis.distinct import Distinct
+from adjit.analysis.ranges import lower_bounds
+from adjit.analysis.regions import Regions
+from adjit.ir.core import Atom, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym
+from adjit.ir.types import INT64
+from adjit.ir.visit import defined, operands
+
+Offset = tuple[int, ...]
+_RAISING = frozenset({"div", "floordiv", "mod", "pow"})
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Loops around one block without branches; between the heads stand only definitions of scalars."""
+
+    loops: tuple[Loop, ...]
+    body: Block
+    """Every statement that is no loop, outer ones first."""
+
+    @staticmethod
+    def of(loop: Loop) -> Nest | None:
+        """The nest that starts with this loop."""
+        loops: list[Loop] = []
+        body: list[Stmt] = []
+        while True:
+            if not _counts(loop):
+                return None
+            loops.append(loop)
+            lets = loop.body[:-1]
+            if not loop.body or not isinstance(loop.body[-1], Loop):
+                break
+            if loop.params or not all(isinstance(s, Let) and s.op not in _RAISING for s in lets):
+                return None
+            body += lets
+            loop = loop.body[-1]
+        if not all(isinstance(s, Let | Load | Store) for s in loop.body):
+            return None
+        return Nest(tuple(loops), (*body, *loop.body))
+
+
+def _counts(loop: Loop) -> bool:
+    step = loop.step
+    one = isinstance(step, Const) and step.value in (1, -1)
+    return one and loop.stop is None and loop.index is not None and loop.index.type == INT64
+
+
+@dataclass(frozen=True)
+class Increment:
+    """`array[place + offset] += term` (a sum of terms, each with a sign). `store` is what ends it."""
+
+    store: Store
+    load: Load
+    terms: tuple[tuple[int, Atom], ...]
+    offset: Offset
+    """By loop: the place is at `index + offset` along the loop's axis."""
+
+
+@dataclass
+class Group:
+    """Increments of one array: axis `axes[l]` follows loop l; the other axes of `rest` do not change in the nest."""
+
+    array: Sym
+    axes: tuple[int, ...]
+    rest: dict[int, Atom]
+    members: list[Increment] = field(default_factory=list)
+
+
+class Scatters:
+    """Finds the groups of a function's nests."""
+
+    def __init__(self, function: Function):
+        self._alias = Alias(function)
+        self._distinct = Distinct(function, self._alias)
+        self._definition = Regions(function).definition
+        self.affine = Affine(self._definition, lower_bounds(function))  # type: ignore[arg-type]
+
+    def of(self, nest: Nest) -> list[Group]:
+        """The groups of at least one increment that may be pulled."""
+        inside = {s.target: s for s in nest.body if isinstance(s, Let | Load)}
+        own = {*inside, *(p for loop in nest.loops for p in (loop.index, *loop.params) if p is not None)}
+        groups: list[Group] = []
+        touched = _Touched(nest)
+        for array in touched.arrays:
+            for group in self._groups(nest, array, inside, own, touched):
+                if all(self._steady(nest, member, touched) for member in group.members):
+                    groups.append(group)
+        return groups
+
+    def _groups(
+        self, nest: Nest, array: Sym, inside: dict[Sym, Let | Load], own: set[Sym], touched: _Touched
+    ) -> list[Group]:
+        increments = touched.increments(array, inside)
+        if increments is None or any(not self._distinct.surely(array, a) for a in touched.others(array)):
+            return []
+        groups: list[Group] = []
+        for store, load, terms in increments:
+            form = self._form(nest, store, own)
+            if form is None:
+                continue
+            axes, rest, offset = form
+            group = next((g for g in groups if g.axes == axes and self._same(g.rest, rest)), None)
+            if group is None:
+                group = Group(array, axes, rest)
+                groups.append(group)
+            group.members.append(Increment(store, load, terms, offset))
+        return groups
+
+    def _same(self, a: dict[int, Atom], b: dict[int, Atom]) -> bool:
+        return a.keys() == b.keys() and all(self.affine.same(a[k], b[k]) for k in a)
+
+    def _form(
+        self, nest: Nest, store: Store, own: set[Sym]
+    ) -> tuple[tuple[int, ...], dict[int, Atom], Offset] | None:
+        """Which axis follows which loop, what the other axes are, the offsets. None: not of that form."""
+        indices = [loop.index for loop in nest.loops]
+        axes: dict[int, int] = {}
+        offsets: dict[int, int] = {}
+        rest: dict[int, Atom] = {}
+        for axis, a in enumerate(store.index):
+            base, offset = self.affine.split(a)
+            if base in indices:
+                level = indices.index(base)
+                if level in axes or not self.affine.nonnegative(a):
+                    return None
+                axes[level], offsets[level] = axis, offset
+            elif base is None or base not in own:
+                if isinstance(a, Sym) and a in own:
+                    return None
+                rest[axis] = a
+            else:
+                return None
+        if len(axes) != len(indices):
+            return None
+        order = range(len(indices))
+        return tuple(axes[k] for k in order), rest, tuple(offsets[k] for k in order)
+
+    def _steady(self, nest: Nest, member: Increment, touched: _Touched) -> bool:
+        """Whether the terms are the same when they are computed before the nest."""
+        needed = needed_for(nest, [a for _, a in member.terms])
+        if needed is None:
+            return False
+        return all(self._unchanged(nest, s, touched) for s in needed if isinstance(s, Load))
+
+    def _unchanged(self, nest: Nest, load: Load, touched: _Touched) -> bool:
+        """Whether no store of an earlier turn, or of this one before it, can change what is loaded."""
+        for store in touched.stores:
+            if self._distinct.surely(store.array, load.array):
+                continue
+            if store.array != load.array or touched.order[id(store)] < touched.order[id(load)]:
+                return False
+            if not all(self.affine.same(a, b) for a, b in zip(store.index, load.index, strict=True)):
+                return False
+            if not self._injective(nest, store):
+                return False
+        return True
+
+    def _injective(self, nest: Nest, store: Store) -> bool:
+        """Whether every turn stores to a place of its own."""
+        found: set[Sym | None] = set()
+        for a in store.index:
+            base, _ = self.affine.split(a)
+            if self.affine.nonnegative(a):
+                found.add(base)
+        return all(loop.index in found for loop in nest.loops)
+
+
+class _Touched:
+    """What a nest reads and writes."""
+
+    def __init__(self, nest: Nest):
+        self.order = {id(s): k for k, s in enumerate(nest.body)}
+        self.loads = [s for s in nest.body if isinstance(s, Load)]
+        self.stores = [s for s in nest.body if isinstance(s, Store)]
+        self.arrays = list(dict.fromkeys(s.array for s in self.stores))
+        self._uses: dict[Sym, int] = {}
+        for s in nest.body:
+            for a in operands(s):
+                if isinstance(a, Sym):
+                    self._uses[a] = self._uses.get(a, 0) + 1
+        for a in (*nest.loops[-1].nexts, *(a for loop in nest.loops[1:] for a in _head(loop))):
+            if isinstance(a, Sym):
+                self._uses[a] = self._uses.get(a, 0) + 1
+
+    def others(self, array: Sym) -> set[Sym]:
+        return {s.array for s in (*self.loads, *self.stores) if s.array != array}
+
+    def increments(
+        self, array: Sym, inside: dict[Sym, Let | Load]
+    ) -> list[tuple[Store, Load, tuple[tuple[int, Atom], ...]]] | None:
+        """The array's accesses as increments; None if there is another access to it."""
+        found: list[tuple[Store, Load, tuple[tuple[int, Atom], ...]]] = []
+        loaded: set[int] = set()
+        for store in self.stores:
+            if store.array == array:
+                one = self._increment(store, inside)
+                if one is None or id(one[0]) in loaded:
+                    return None
+                loaded.add(id(one[0]))
+                found.append((store, *one))
+        all_increments = all(id(s) in loaded for s in self.loads if s.array == array)
+        return found if all_increments else None
+
+    def _increment(
+        self, store: Store, inside: dict[Sym, Let | Load]
+    ) -> tuple[Load, tuple[tuple[int, Atom], ...]] | None:
+        """`load + terms`, where nothing else reads the load or the sums on the way to the store."""
+        terms: list[tuple[int, Atom]] = []
+        a = store.value
+        if a.type != store.array.type.dtype:  # type: ignore[union-attr]
+            return None
+        while isinstance(a, Sym) and self._uses.get(a, 0) == 1:
+            made = inside.get(a)
+            if isinstance(made, Load):
+                same = made.array == store.array and made.index == store.index
+                return (made, tuple(terms[::-1])) if same and terms else None
+            if made is None or made.op not in ("add", "sub") or made.fn is not None:
+                return None
+            left, right = made.args
+            if made.op == "add" and self._leads(right, store, inside):
+                left, right = right, left
+            terms.append((1 if made.op == "add" else -1, right))
+            a = left
+        return None
+
+    def _leads(self, a: Atom, store: Store, inside: dict[Sym, Let | Load]) -> bool:
+        made = inside.get(a) if isinstance(a, Sym) else None
+        return isinstance(made, Load) and made.array == store.array and made.index == store.index
+
+
+def _head(loop: Loop) -> tuple[Atom, ...]:
+    return tuple(a for a in (loop.lo, loop.hi, *loop.inits) if a is not None)
+
+
+def needed_for(nest: Nest, atoms: list[Atom]) -> list[Let | Load] | None:
+    """The statements of the nest that these atoms are made of, in order; None if a carried value takes part."""
+    carried = {p for loop in nest.loops for p in loop.params}
+    wanted = {a for a in atoms if isinstance(a, Sym)}
+    found: list[Let | Load] = []
+    for s in reversed(nest.body):
+        if isinstance(s, Let | Load) and s.target in wanted:
+            found.append(s)
+            wanted |= {a for a in operands(s) if isinstance(a, Sym)}
+    return None if wanted & carried else found[::-1]
+
+
+def steady_bounds(nest: Nest) -> bool:
+    """Whether the loops' ranges are the same in every turn of the loops around them."""
+    inside = defined(nest.loops[0].body) | {nest.loops[0].index}
+    loads = {s.target for s in nest.body if isinstance(s, Load)}
+    moving: set[Sym] = {loop.index for loop in nest.loops if loop.index is not None} | loads
+    for s in nest.body:
+        if isinstance(s, Let) and any(isinstance(a, Sym) and a in moving for a in s.args):
+            moving.add(s.target)
+    ends = {a for loop in nest.loops[1:] for a in (loop.lo, loop.hi) if isinstance(a, Sym)}
+    return not (ends & inside & moving)

@@ -1,0 +1,333 @@
+"""Sums that a loop nest pushes to shifted places are pulled by those who own the places.
+
+    for i: for j: w = da[i, j] * 0.2; db[i, j - 1] += w; db[i - 1, j] += w; da[i, j] = 0
+    ->  for p: if both rows that reach row p are in the range:
+                 for q: db[p, q] += da[p, q + 1] * 0.2 + da[p + 1, q] * 0.2
+                 the ends of the row, element by element
+               else: each row that reaches it, by itself
+        for i: for j: da[i, j] = 0
+
+Each element is loaded and stored once, neighbours are only read, and so the inner loop vectorises. Used on adjoint
+code: the order in which increments are added up is not the user's. `analysis.scatter` says where it is legal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from adjit.analysis.alias import Affine
+from adjit.analysis.scatter import Group, Increment, Nest, Offset, Scatters, needed_for, steady_bounds
+from adjit.ir.builder import Builder
+from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, Function, Let, Loop, Stmt, Store, Sym, const, fresh
+from adjit.ir.types import INT64
+from adjit.ir.visit import Rewriter, targets
+
+_MAX_OFFSET = 16
+"""Offsets farther out would leave long ends of rows to be done one by one."""
+_COSTLY = 8
+"""What an operation of its own (a division, a root) costs, additions being 1."""
+_CHEAP = frozenset(
+    {"add", "sub", "mul", "neg", "szmul", "select", "dim", "nonneg", "cast", "pos", "conjugate"}
+)
+
+
+def gather(function: Function) -> Function:
+    """The function with its sums pulled where that is legal and pays (see the module)."""
+    g = _Gather(function)
+    return replace(function, body=g.block(function.body))
+
+
+class _Gather(Rewriter):
+    def __init__(self, function: Function):
+        super().__init__()
+        self._scatters = Scatters(function)
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        made = self._pulled(stmt) if isinstance(stmt, Loop) else None
+        return (self.rebuild(stmt),) if made is None else made
+
+    def _pulled(self, loop: Loop) -> tuple[Stmt, ...] | None:
+        nest = Nest.of(loop)
+        if nest is None or not steady_bounds(nest):
+            return None
+        groups = [g for g in self._scatters.of(nest) if _pays(nest, g)]
+        if not groups:
+            return None
+        b = Builder(loop.span, simplify=True)
+        affine = self._scatters.affine
+        spans = _spans(b, nest, affine)
+        positive = tuple(loop.index is not None and affine.nonnegative(loop.index) for loop in nest.loops)
+        for group in groups:
+            _Pull(b, nest, group, spans, positive).build()
+        gone = {id(m.store) for g in groups for m in g.members}
+        left = _without(loop, gone)
+        return (*b.block(), left) if left is not None else b.block()
+
+
+def _pays(nest: Nest, group: Group) -> bool:
+    """Whether the increments overlap, near by, and are cheap enough to be computed once for each place."""
+    offsets = {m.offset for m in group.members}
+    if len(offsets) < 2 or any(
+        abs(o - p) > _MAX_OFFSET for a in offsets for b in offsets for o, p in zip(a, b, strict=True)
+    ):
+        return False
+    alone = sum(_cost(nest, [m]) for m in group.members)
+    return alone <= 3 * _cost(nest, group.members) + 6 * len(group.members)
+
+
+def _cost(nest: Nest, members: list[Increment]) -> int:
+    needed = needed_for(nest, [a for m in members for _, a in m.terms]) or []
+    return sum(1 if not isinstance(s, Let) or s.op in _CHEAP else _COSTLY for s in needed)
+
+
+def _without(loop: Loop, gone: set[int]) -> Loop | None:
+    """The nest without some of its stores; None if it does nothing more."""
+    body: list[Stmt] = []
+    for s in loop.body:
+        if isinstance(s, Loop):
+            inner = _without(s, gone)
+            body += () if inner is None else (inner,)
+        elif id(s) not in gone:
+            body.append(s)
+    if not loop.results and not any(isinstance(s, Store | Loop) for s in body):
+        return None
+    return replace(loop, body=tuple(body))
+
+
+@dataclass(frozen=True)
+class _Span:
+    """start <= index < stop."""
+
+    start: Atom
+    stop: Atom
+
+
+def _spans(b: Builder, nest: Nest, affine: Affine) -> list[_Span]:
+    """The ranges of the nest's loops, ascending, computed before the nest."""
+    ends = [a for loop in nest.loops for a in (loop.lo, loop.hi) if a is not None]
+    env: dict[Sym, Atom] = {}
+    copier = _Copier(b, env)
+    for s in needed_for(nest, ends) or ():
+        copier.take(s)
+    own = {t for s in nest.body for t in targets(s)}
+    spans: list[_Span] = []
+    for loop in nest.loops:
+        assert loop.lo is not None
+        assert loop.hi is not None
+        ends = (loop.lo, loop.hi) if loop.step == ONE else (loop.hi, loop.lo)
+        more = int(loop.step != ONE)
+        start, stop = (_bound(copier, affine, own, a, more) for a in ends)
+        spans.append(_Span(start, stop))
+    return spans
+
+
+def _bound(copier: _Copier, affine: Affine, own: set[Sym], a: Atom, more: int) -> Atom:
+    """a + more, before the nest."""
+    base, offset = affine.split(a)
+    if isinstance(base, Sym) and base.type == INT64 and base not in own:
+        return _moved(copier.builder, base, offset + more)
+    return _moved(copier.builder, copier.builder.cast(copier.atom(a), INT64), more)
+
+
+def _moved(b: Builder, a: Atom, by: int) -> Atom:
+    """a + by."""
+    return a if by == 0 else b.op("add" if by > 0 else "sub", a, abs(by))
+
+
+class _Copier(Rewriter):
+    """Copies statements to where the builder stands, with fresh symbols; `i + c - d` becomes one sum."""
+
+    def __init__(self, b: Builder, env: dict[Sym, Atom]):
+        super().__init__(env, fresh)
+        self.builder = b
+
+    def take(self, stmt: Stmt) -> None:
+        if (
+            isinstance(stmt, Let)
+            and stmt.op in ("add", "sub")
+            and stmt.target.type == INT64
+            and stmt.fn is None
+        ):
+            args = self.atoms(stmt.args)
+            if all(a.type == INT64 for a in args):
+                self.env[stmt.target] = self.builder.op(stmt.op, *args)
+                return
+        self.builder.append(self.rebuild(stmt))
+
+
+class _Pull:
+    """Builds the nest that pulls one group."""
+
+    def __init__(self, b: Builder, nest: Nest, group: Group, spans: list[_Span], positive: tuple[bool, ...]):
+        """`positive`: by loop, whether its index is proven not to be negative."""
+        self._b, self._nest, self._group, self._spans = b, nest, group, spans
+        offsets = [m.offset for m in group.members]
+        self._low = tuple(map(min, zip(*offsets, strict=True)))
+        self._high = tuple(map(max, zip(*offsets, strict=True)))
+        self._rows: dict[Offset, list[Increment]] = {}
+        for m in group.members:
+            self._rows.setdefault(m.offset[:-1], []).append(m)
+        self._loop = nest.loops[-1]
+        self._positive = positive
+
+    def build(self) -> None:
+        self._level(0, ())
+
+    def _level(self, level: int, place: tuple[Atom, ...]) -> None:
+        """The loops over places, all but the innermost."""
+        if level == len(self._spans) - 1:
+            self._row(place)
+            return
+        b, span, loop = self._b, self._spans[level], self._nest.loops[level]
+        assert loop.index is not None
+        p = fresh(loop.index)
+        with b.collect() as body:
+            self._level(level + 1, (*place, p))
+        start, stop = _moved(b, span.start, self._low[level]), _moved(b, span.stop, self._high[level])
+        b.loop(Loop(p, start, stop, ONE, (), (), tuple(body), (), (), None, loop.span))
+
+    def _row(self, place: tuple[Atom, ...]) -> None:
+        b, span = self._b, self._spans[-1]
+        if len(self._rows) == 1:
+            self._whole_row(place, {row: self._source(place, row) for row in self._rows})
+            return
+        every: Atom = TRUE
+        for level, p in enumerate(place):
+            every = self._within(every, level, p, self._high[level], self._low[level])
+        with b.collect() as whole:
+            inner = self._source(place, (0,) * len(place))
+            self._whole_row(inner, {row: self._source(inner, row) for row in self._rows})
+        with b.collect() as apart:
+            for row, members in self._rows.items():
+                present: Atom = TRUE
+                for level, p in enumerate(place):
+                    present = self._within(present, level, p, row[level], row[level])
+                with b.collect() as one:
+                    inner = self._source(place, (0,) * len(place))
+                    source = self._source(inner, row)
+                    for m in members:
+                        build = partial(self._push, inner, source, [m])
+                        self._turns(span.start, span.stop, build)
+                if present == TRUE:
+                    b.extend(tuple(one))
+                else:
+                    b.if_(present, tuple(one))
+        b.if_(every, tuple(whole), tuple(apart))
+
+    def _within(self, known: Atom, level: int, p: Atom, least: int, most: int) -> Atom:
+        """`known`, and the rows from p - least to p - most are among the nest's (of p it is known that one is)."""
+        b, span = self._b, self._spans[level]
+        if least > self._low[level]:
+            known = _both(b, known, b.op("le", _moved(b, span.start, least), p))
+        if most < self._high[level]:
+            known = _both(b, known, b.op("lt", p, _moved(b, span.stop, most)))
+        return known
+
+    def _source(self, place: tuple[Atom, ...], row: Offset) -> tuple[Atom, ...]:
+        """The indices of the nest's row that reaches the place."""
+        return tuple(self._counting(level, p, o) for level, (p, o) in enumerate(zip(place, row, strict=True)))
+
+    def _counting(self, level: int, p: Atom, offset: int) -> Atom:
+        """p - offset, which is not negative where the nest's index and places are not."""
+        start = self._spans[level].start
+        i = _moved(self._b, p, -offset)
+        known = isinstance(start, Const) and start.integer + self._low[level] - offset >= 0
+        return i if known or not self._positive[level] else self._b.op("nonneg", i)
+
+    def _turns(self, start: Atom, stop: Atom, build: Callable[[Sym], None]) -> None:
+        """A loop along the innermost axis."""
+        b = self._b
+        assert self._loop.index is not None
+        j = fresh(self._loop.index)
+        with b.collect() as body:
+            build(j)
+        b.loop(Loop(j, start, stop, ONE, (), (), tuple(body), (), (), None, self._loop.span))
+
+    def _whole_row(self, place: tuple[Atom, ...], sources: dict[Offset, tuple[Atom, ...]]) -> None:
+        """All increments of a row at once, then those near its ends."""
+        b, span, low, high = self._b, self._spans[-1], self._low[-1], self._high[-1]
+        first, last = _moved(b, span.start, high), _moved(b, span.stop, low)
+        self._turns(first, last, partial(self._pull, place, sources))
+        if low == high:
+            return
+        width = high - low
+        side = Sym("side", INT64)
+        with b.collect() as body:
+            at_start = b.op("eq", side, ZERO)
+            right = b.op("max", b.op("add", span.start, width), b.op("sub", span.stop, width))
+            left = b.op("min", span.stop, b.op("add", span.start, width))
+            start = b.op("select", at_start, span.start, right)
+            stop = b.op("select", at_start, left, span.stop)
+            self._turns(start, stop, partial(self._ends, place, sources, first, last))
+        b.loop(Loop(side, ZERO, const(2), ONE, (), (), tuple(body), (), (), None, self._loop.span))
+
+    def _ends(
+        self,
+        place: tuple[Atom, ...],
+        sources: dict[Offset, tuple[Atom, ...]],
+        first: Atom,
+        last: Atom,
+        j: Sym,
+    ) -> None:
+        """Increments from turn j whose place is not one of the row's inner ones."""
+        b = self._b
+        for offset in sorted({m.offset[-1] for m in self._group.members}):
+            q = _moved(b, j, offset)
+            outside = b.op("or_", b.op("lt", q, first), b.op("ge", q, last))
+            with b.collect() as body:
+                for row, members in self._rows.items():
+                    self._push(place, sources[row], [m for m in members if m.offset[-1] == offset], j)
+            b.if_(outside, tuple(body))
+
+    def _push(
+        self, place: tuple[Atom, ...], source: tuple[Atom, ...], members: list[Increment], j: Sym
+    ) -> None:
+        """The increments of one row from turn j, one after another."""
+        b = self._b
+        copier = self._copier(source, j, members)
+        for m in members:
+            at = self._place(place, _moved(b, j, m.offset[-1]))
+            self._add(at, [(sign, copier.atom(a)) for sign, a in m.terms])
+
+    def _pull(self, place: tuple[Atom, ...], sources: dict[Offset, tuple[Atom, ...]], q: Sym) -> None:
+        """All increments of place q."""
+        b = self._b
+        terms: list[tuple[int, Atom]] = []
+        for offset in dict.fromkeys(m.offset for m in self._group.members):
+            members = [m for m in self._group.members if m.offset == offset]
+            copier = self._copier(sources[offset[:-1]], _moved(b, q, -offset[-1]), members)
+            terms += [(sign, copier.atom(a)) for m in members for sign, a in m.terms]
+        self._add(self._place(place, q), terms)
+
+    def _copier(self, source: tuple[Atom, ...], j: Atom, members: list[Increment]) -> _Copier:
+        """What the members' terms are made of, computed for one turn of the nest."""
+        env: dict[Sym, Atom] = {}
+        for loop, i in zip(self._nest.loops, (*source, j), strict=True):
+            assert loop.index is not None
+            env[loop.index] = i
+        copier = _Copier(self._b, env)
+        for s in needed_for(self._nest, [a for m in members for _, a in m.terms]) or ():
+            copier.take(s)
+        return copier
+
+    def _place(self, place: tuple[Atom, ...], q: Atom) -> tuple[Atom, ...]:
+        """The index of a place of the group's array."""
+        found = dict(self._group.rest)
+        for axis, i in zip(self._group.axes, (*place, q), strict=True):
+            found[axis] = i
+        return tuple(found[axis] for axis in range(len(found)))
+
+    def _add(self, index: tuple[Atom, ...], terms: list[tuple[int, Atom]]) -> None:
+        b, array = self._b, self._group.array
+        total: Atom = b.load(array, index)
+        for sign, a in terms:
+            total = b.op("add" if sign > 0 else "sub", total, a)
+        b.store(array, index, total)
+
+
+def _both(b: Builder, x: Atom, y: Atom) -> Atom:
+    if x == TRUE:
+        return y
+    return x if y == TRUE else b.op("and_", x, y)

@@ -1,0 +1,200 @@
+"""Sums that are pulled equal sums that are pushed: nests by hand, and random ones of every rank."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjit.ir.core import Function
+from adjit.ir.printer import to_text
+from adjit.ir.verify import verify
+from adjit.transform.clean import clean
+from adjit.transform.common import common
+from adjit.transform.gather import gather
+from adjit.transform.through import through
+
+from .typed import run, typed
+
+rng = np.random.default_rng(3)
+
+
+def pulled(function: Function, args: tuple[Any, ...]) -> bool:
+    """Whether the pass changes the function; it must compute the same, to rounding."""
+    before = common(through(clean(function)))
+    after = gather(before)
+    verify(after)
+    for a, b in zip(run(before, args)[1], run(after, args)[1], strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-14, err_msg=to_text(after))
+    return to_text(before) != to_text(after)
+
+
+def cross(a, b):
+    for i in range(a.shape[0] - 2, 0, -1):
+        for j in range(a.shape[1] - 2, 0, -1):
+            w = a[i, j] * 0.2
+            b[i, j - 1] += w
+            b[i, j + 1] += w
+            b[i - 1, j] += w
+            b[i + 1, j] -= w * a[i, j + 1]
+
+
+def cross_and_reset(a, b):
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            w = a[i, j] * 0.2
+            b[i, j - 1] += w
+            b[i + 1, j] -= w
+            a[i, j] = 0.0
+
+
+def two_arrays(a, b):
+    for i in range(a.shape[0] - 1):
+        for j in range(a.shape[1] - 1):
+            w = a[i, j] * 0.2
+            b[i, j + 1] += w
+            b[i, j] -= w
+            a[i, j] += 1.0
+
+
+def of_a_view(a, b):
+    c = b[1:-1, 1:]
+    for i in range(c.shape[0] - 1):
+        for j in range(c.shape[1] - 1):
+            w = a[i, j] * 0.2
+            c[i, j + 1] += w
+            b[i, j] -= w
+
+
+def a_row(a, b):
+    for j in range(a.shape[1] - 2):
+        b[1, j + 2] += a[0, j]
+        b[1, j] += a[0, j]
+        b[0, j] += a[0, j]
+
+
+def reads_what_it_adds_to(a, b):
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            w = a[i, j] * b[i, j]
+            b[i, j - 1] += w
+            b[i, j + 1] += w
+
+
+def changes_what_others_read(a, b):
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            w = a[i, j] * 0.2
+            b[i, j - 1] += w
+            b[i, j + 1] += w
+            a[i, j + 1] = 0.0
+
+
+def resets_too_early(a, b):
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            a[i, j] = 0.5
+            w = a[i, j] * 0.2
+            b[i, j - 1] += w
+            b[i, j + 1] += w
+            a[i, j] = w
+
+
+def triangle(a, b):
+    for i in range(a.shape[0] - 1):
+        for j in range(i):
+            b[i, j + 1] += a[i, j]
+            b[i + 1, j] += a[i, j]
+
+
+def wraps(a, b):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            b[i, j - 1] += a[i, j]
+            b[i, j] += a[i, j]
+
+
+def sums(a, b):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1] - 1):
+            b[0, j + 1] += a[i, j]
+            b[0, j] += a[i, j]
+
+
+def far_apart(a, b):
+    for j in range(a.shape[1] - 30):
+        b[0, j + 30] += a[0, j]
+        b[0, j] += a[0, j]
+
+
+LEGAL: list[Callable[..., None]] = [cross, cross_and_reset, two_arrays, of_a_view, a_row]
+LEFT = [reads_what_it_adds_to, changes_what_others_read, wraps, far_apart]
+SHAPES = [(6, 7), (3, 3), (2, 5), (5, 2), (1, 1), (3, 4), (4, 3), (0, 3), (2, 2), (5, 40)]
+
+
+@pytest.mark.parametrize("program", LEGAL)
+def test_pulled(program: Callable[..., None]) -> None:
+    for shape in SHAPES:
+        if program is a_row and shape[0] < 2:
+            continue
+        args = (rng.normal(size=shape), rng.normal(size=shape))
+        assert pulled(typed(program, *args), args)
+
+
+@pytest.mark.parametrize("program", [*LEFT, triangle, sums, resets_too_early])
+def test_left_as_it_is(program: Callable[..., None]) -> None:
+    """Or at least right: a row of a triangle can be pulled, the triangle cannot."""
+    args = (rng.normal(size=(5, 40)), rng.normal(size=(5, 40)))
+    changed = pulled(typed(program, *args), args)
+    assert not (changed and program in LEFT)
+
+
+def source(seed: int) -> tuple[str, tuple[int, ...]]:
+    """A nest that pushes to random places, and extents of its arrays."""
+    r = random.Random(seed)
+    rank = r.choice((1, 2, 2, 3))
+    names = "ijk"[:rank]
+    shape = tuple(r.choice((2, 3, 4, 5, 7)) for _ in names)
+    reach = 2
+    lines = ["def program(a, b, c):"]
+    for depth, name in enumerate(names):
+        lo, hi = f"{reach}", f"a.shape[{depth}] - {reach}"
+        up = r.random() < 0.5
+        head = f"range({lo}, {hi})" if up else f"range({hi} - 1, {lo} - 1, -1)"
+        lines.append("    " * (depth + 1) + f"for {name} in {head}:")
+    pad = "    " * (rank + 1)
+    at = lambda offsets: ", ".join(
+        f"{n} + {o}" if o >= 0 else f"{n} - {-o}" for n, o in zip(names, offsets, strict=True)
+    )
+    near = lambda: tuple(r.choice((-2, -1, 0, 0, 1, 2)) for _ in names)
+    zero = (0,) * rank
+    lines.append(f"{pad}w = a[{at(zero)}] * {r.choice(('0.2', f'c[{at(near())}]', f'c[{at(zero)}]'))}")
+    for _ in range(r.randint(2, 6)):
+        term = r.choice(("w", "w", f"w * c[{at(near())}]", f"a[{at(near())}]", "2.0"))
+        lines.append(f"{pad}b[{at(near())}] {r.choice(('+=', '-='))} {term}")
+    if r.random() < 0.6:
+        lines.append(
+            f"{pad}{r.choice('ac')}[{at(r.choice((zero, zero, near())))}] {r.choice(('= 0.0', '= w', '+= 1.0'))}"
+        )
+    return "\n".join(lines) + "\n", tuple(n + 2 * reach - r.randint(0, 3) for n in shape)
+
+
+def test_random_nests(tmp_path: Path) -> None:
+    changed = 0
+    for seed in range(80):
+        text, shape = source(seed)
+        file = tmp_path / f"nest_{seed}.py"
+        file.write_text(text)
+        spec = importlib.util.spec_from_file_location(f"nest_{seed}", file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        args = tuple(np.random.default_rng(seed + k).normal(size=shape) for k in range(3))
+        changed += pulled(typed(module.program, *args), args)
+    assert changed >= 40
