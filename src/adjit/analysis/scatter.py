@@ -43,7 +43,7 @@ class Nest:
             lets = loop.body[:-1]
             if not loop.body or not isinstance(loop.body[-1], Loop):
                 break
-            if loop.params or not all(isinstance(s, Let) and s.op not in _RAISING for s in lets):
+            if not all(isinstance(s, Let) and s.op not in _RAISING for s in lets):
                 return None
             body += lets
             loop = loop.body[-1]
@@ -191,7 +191,7 @@ class _Touched:
             for a in operands(s):
                 if isinstance(a, Sym):
                     self._uses[a] = self._uses.get(a, 0) + 1
-        for a in (*nest.loops[-1].nexts, *(a for loop in nest.loops[1:] for a in _head(loop))):
+        for a in (a for loop in nest.loops for a in (*loop.nexts, *_head(loop))):
             if isinstance(a, Sym):
                 self._uses[a] = self._uses.get(a, 0) + 1
 
