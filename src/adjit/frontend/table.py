@@ -20,6 +20,8 @@ value is NumPy's, and its derivatives in forward and reverse mode are those of d
   `reshape` and `ravel` are views of contiguous memory and copy other.
 * What Numba computes in an order of its own (percentiles, sums) follows Numba. What Numba lacks (`np.pad`,
   `np.add.at`, `np.gradient`, axes of sorts and medians) follows NumPy.
+* `z.real`, `z.imag`, `np.real` and `np.imag` of complex arrays are read as NumPy reads its views; one that has a name
+  is a copy, and refused where a view would show something else.
 * `np.partition` and `np.argpartition` sort all of it, which is one of the orders that NumPy allows.
 * `np.interp` at a point has the derivative of the piece behind it; `np.clip` at a bound passes it to the element.
 * `at` is there for every function of two operands that has a rule, `outer` too; `reduce` and `accumulate` for add,
