@@ -25,6 +25,7 @@ value is NumPy's, and its derivatives in forward and reverse mode are those of d
   rounding: a dispatcher that calls it runs here, and may not by itself.
 * `z.real`, `z.imag`, `np.real` and `np.imag` of complex arrays are read as NumPy reads its views; one that has a name
   is a copy, and refused where a view would show something else.
+* `out=` of a ufunc, also as a last argument, stores its values there as NumPy does, whatever it overlaps with.
 * `np.partition` and `np.argpartition` sort all of it, which is one of the orders that NumPy allows.
 * `np.interp` at a point has the derivative of the piece behind it; `np.clip` at a bound passes it to the element.
 * `at` is there for every function of two operands that has a rule, `outer` too; `reduce` and `accumulate` for add,
