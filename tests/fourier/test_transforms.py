@@ -162,6 +162,18 @@ def test_the_text_is_read_back_and_means_the_same() -> None:
 
 
 @as_python
+def test_a_length_that_is_checked_in_one_branch_says_nothing_of_another() -> None:
+    def f(x: np.ndarray, n: int) -> float:
+        if n > 0:
+            return np.sum(abs(np.fft.fft(x, n)) ** 2)
+        return np.sum(x[:n] ** 2)
+
+    for n in (3, -2):
+        assert aj.value_and_grad(f)(R6, n)[0] == pytest.approx(f(R6, n), rel=1e-14)
+    np.testing.assert_allclose(aj.grad(f)(R6, -2), 2 * R6 * (np.arange(6) < 4))
+
+
+@as_python
 def test_the_argument_is_kept_and_what_is_overwritten_later_too() -> None:
     def f(x: np.ndarray) -> float:
         y = np.fft.fft(x)

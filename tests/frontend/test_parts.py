@@ -145,7 +145,24 @@ def filled(z):
     return np.sum(z.imag)
 
 
-@pytest.mark.parametrize("f", [later, through, by_another_name, carried, passed, filled])
+def stored(x):
+    x[0] = x[1]
+    return np.sum(x)
+
+
+def by_an_inner_gradient(x):
+    y = x * 1.0
+    z = np.empty(5, np.complex128)
+    z[:] = y
+    r = z.imag
+    g = aj.grad(lambda a: stored(a) ** 2)(y)
+    z[0] = g[1]
+    return np.sum(r)
+
+
+@pytest.mark.parametrize(
+    "f", [later, through, by_another_name, carried, passed, filled, by_an_inner_gradient]
+)
 def test_views_that_would_show_something_else_are_refused(f: Callable[..., Any]) -> None:
     with pytest.raises(aj.AdjitError, match=r"gives a view.*\n[^$]*append \.copy\(\)"):
         aj.grad(f)(Z)

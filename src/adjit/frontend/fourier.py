@@ -67,7 +67,6 @@ def _points(lx: Lowering, value: Value, otherwise: Atom, node: ast.AST) -> Atom:
             raise DeadPath
         return n
     lx.builder.append(If(lx.let("lt", n, ONE, type=BOOL), (failure,), (), span=lx.span(node)))
-    lx.integers.counts.add(n) if isinstance(n, Sym) else None
     return n
 
 

@@ -127,8 +127,12 @@ class _Text:
             case Call():
                 self.names.join(*stmt.args, *stmt.results)
                 self.writes += [(a, here) for a in arrays(stmt.args)]
-            case Custom() | Derive():
+            case Custom():
                 self.names.join(*stmt.results, *stmt.values)
+            case Derive():
+                self.names.join(*stmt.results, *stmt.values)
+                for param, arg in zip(stmt.params, stmt.args, strict=True):
+                    self.names.join(param, arg)
             case _:
                 pass
         for a in arrays(operands(stmt)):
