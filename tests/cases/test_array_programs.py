@@ -9,9 +9,10 @@ import pytest
 
 from adjit.testing.checks import Subject, check_subject
 
-from .programs import array_edges, array_learning, array_linear, array_physics
+from .programs import array_edges, array_learning, array_linear, array_physics, array_spectral
 
-PROGRAMS = [p for m in (array_edges, array_physics, array_linear, array_learning) for p in m.PROGRAMS]
+MODULES = (array_edges, array_physics, array_linear, array_learning, array_spectral)
+PROGRAMS = [p for m in MODULES for p in m.PROGRAMS]
 NAMES = [f.__name__ for f, _ in PROGRAMS]
 
 

@@ -39,8 +39,9 @@ from adjit.ir.core import (
     View,
     Whole,
 )
-from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
+from adjit.ir.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
 from adjit.ir.visit import reachable, same_view
+from adjit.rules import linear
 from adjit.rules.linear.base import Matrices, dtype_of
 from adjit.rules.linear.products import loops
 
@@ -266,7 +267,14 @@ class Retyper:
         if not self.numpy_rules and len(set(dtypes)) > 1:
             shown = ", ".join(str(to_numba(a.type)) for a in args)
             raise UnsupportedError(f"Numba has no `{stmt.op}` for ({shown})", "convert by .astype", stmt.span)
-        b = Builder(stmt.span)
+        b, rule = Builder(stmt.span), linear.get(stmt.op)
+        if rule.real_only and common.is_complex:
+            reason = f"'{rule.spelled}' of an array of {common}"
+            raise UnsupportedError(
+                reason, "take its real part, or the transform of complex numbers", stmt.span
+            )
+        if rule.takes_integers and not common.differentiable:
+            common = FLOAT64
         if common.differentiable:
             args = tuple(_converted(b, a, common) for a in args)
             b.append(replace(stmt, outs=outs, args=args))

@@ -15,6 +15,7 @@ from adjit.analysis.ranges import unsigned_indices
 from adjit.codegen.callees import callee_names, signature
 from adjit.codegen.emitted import Emitted, Within
 from adjit.codegen.expressions import array_name
+from adjit.codegen.fourier import FOURIER
 from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.numba_cpu import emit_full
 from adjit.codegen.outline import is_long, outline
@@ -156,6 +157,7 @@ def dot_add(a, b, out):
 
 _HELPERS = {
     "dot_add": _DOT_ADD,
+    "fourier": FOURIER,
     "fdiv": _FDIV,
     "grow": _GROW,
     "seen_as": _SEEN_AS,
@@ -233,14 +235,15 @@ def _called(text: str) -> set[str]:
 def _imports(text: str, lists: list[Array]) -> str:
     scalars = _called(text) & _SCALARS
     scalars |= {a.dtype.name for a in lists if not a.dtype.is_bool}
-    lines = [f"import {m}" for m in ("cmath", "math") if re.search(rf"(?<![\w.]){m}\.", text)]
+    lines = [f"import {m}" for m in ("cmath", "ctypes", "math") if re.search(rf"(?<![\w.]){m}\.", text)]
     constants = sorted(set(re.findall(r"(?<![\w.])(?:inf|nan)\b", text)))
     lines += [f"from math import {', '.join(constants)}"] if constants else []
     lines += ["", "import numpy as np"] if re.search(r"\bnp\.", text) else []
     names = [*sorted(scalars), "njit", *(["types"] if lists or "types." in text else [])]
-    lines += ["", f"from numba import {', '.join(names)}"]
-    if "as_strided(" in text:
-        lines += ["from numba.extending import overload", "from numpy.lib.stride_tricks import as_strided"]
+    lines += ["", *(["from llvmlite import binding"] if "binding." in text else [])]
+    lines += [f"from numba import {', '.join(names)}"]
+    lines += ["from numba.extending import overload"] if "overload(" in text else []
+    lines += ["from numpy.lib.stride_tricks import as_strided"] if "as_strided(" in text else []
     if lists:
         lines += ["from numba.typed import List", ""]
         lines += [f"{array_name(a)} = {_array_type(a)}" for a in lists]
@@ -257,7 +260,8 @@ def _helpers(body: str, ops: frozenset[str], units: tuple[Unit, ...]) -> str:
     fast = next((f", {_fastmath(u.fastmath)}" for u in units if u.fastmath), "")
     called = _called(body)
     texts = [text.format(options=fast) for name, text in _HELPERS.items() if name in called]
-    texts += [f"@njit(cache=True)\n{text}" for name, text in linear.sources().items() if name in called]
+    pure = [text for name, text in linear.sources().items() if name in called and name not in _HELPERS]
+    texts += [f"@njit(cache=True)\n{text}" for text in pure]
     special = rules.prelude(sorted(ops))
     if special:
         texts.append(re.sub(r"^def ", '@njit(cache=True, error_model="numpy")\ndef ', special, flags=re.M))

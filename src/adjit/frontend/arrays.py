@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adjit.frontend import creation, expressions, indexing, iteration, lists, views
+from adjit.frontend import creation, expressions, indexing, iteration, lists, parts, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
     NONE,
@@ -43,8 +43,8 @@ def attribute(lx: Lowering, array: Sym | Undef, name: str, node: ast.AST) -> Val
         return views.transposed(lx, array, node)
     if name == "flat":
         return FlatValue(array)
-    if name in ("real", "imag"):
-        lx.refuse(node, f"'.{name}' of a whole array", f"take it of the elements: `{array.name}[i].{name}`")
+    if name in parts.NAMES and array not in lx.lists:
+        return parts.part(lx, array, name, node)
     return Method(array, name)
 
 

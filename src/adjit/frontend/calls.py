@@ -25,6 +25,7 @@ from adjit.frontend import (
     folds,
     inline,
     known,
+    outputs,
     remedies,
 )
 from adjit.frontend.context import Lowering
@@ -62,6 +63,8 @@ def call_node(lx: Lowering, node: ast.Call) -> Value:
     args: list[Value] = []
     of_elements = known.takes_elements(function)
     for arg in node.args:
+        if outputs.is_output(function, len(args)):
+            of_elements = False  # it is written
         if isinstance(arg, ast.Starred):
             args += expressions.items_of(lx, expressions.evaluate(lx, arg.value), arg)
         elif isinstance(arg, ast.List) and array_functions.takes_lists(function):
@@ -139,6 +142,8 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
     if isinstance(obj, type):
         return _construct(lx, obj, args, kwargs, node)
     if callable(obj) and _hashable(obj) and rules.find(obj) is not None:
+        if isinstance(obj, np.ufunc) and (len(args) > obj.nin or "out" in kwargs):
+            return outputs.into(lx, obj, args, kwargs, node)
         if kwargs:
             lx.refuse(
                 node, f"keywords of '{name_of(obj)}' are not supported", "pass its arguments by position"

@@ -16,6 +16,7 @@ from adjit.frontend.extents import Extents
 from adjit.frontend.fence import refuse, span_of
 from adjit.frontend.liveness import Scope
 from adjit.frontend.options import Options
+from adjit.frontend.shown import Copy
 from adjit.frontend.values import (
     FIRST_TURN,
     NONE,
@@ -138,6 +139,7 @@ class Lowering:
         self.prefixes: dict[Sym, tuple[Sym, tuple[Atom, ...]]] = {}
         self.lists: set[Sym] = set()
         self.views: dict[Sym, str] = {}  # copies of what NumPy gives as a view, by the function that gives it
+        self.shown: dict[Sym, Copy] = {}  # copies that stand for views that may have a name
         self.lengths: dict[Sym, int] = {}
         self.head: list[Stmt] = []
         self.params: set[Sym] = set()

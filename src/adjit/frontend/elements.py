@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from adjit.frontend import arrays, calls, expressions, library
 from adjit.frontend.context import DeadPath, Lowering
+from adjit.frontend.shown import Copy
 from adjit.frontend.values import (
     Axis,
     Elements,
@@ -337,6 +338,8 @@ def solid(lx: Lowering, value: Value, node: ast.AST) -> Value:
     made = materialise(lx, value, node)
     if value.view:
         lx.views[made] = value.view
+    if value.shows is not None:
+        lx.shown[made] = Copy(*value.shows, lx.span(node))
     return made
 
 
@@ -520,7 +523,8 @@ def settle(lx: Lowering, value: Value, mark: int, node: ast.AST) -> Value:
 
     A part of an array is a view: it shows what was written since.
     """
-    if not isinstance(value, Elements) or value.part is not None or not wrote(lx, mark):
+    shows = isinstance(value, Elements) and (value.part is not None or value.shows is not None)
+    if not isinstance(value, Elements) or shows or not wrote(lx, mark):
         return value
     with lx.builder.collect() as block:
         kept = materialise(lx, value, node)

@@ -16,6 +16,7 @@ from adjit.frontend import (
     indexing,
     lists,
     matrices,
+    parts,
     remedies,
     statements,
 )
@@ -75,6 +76,9 @@ def lazily(lx: Lowering, node: ast.expr) -> Value:
     """As `evaluate`, for who takes arrays an element at a time: neither views nor new arrays are made."""
     with lx.at(node):
         if isinstance(node, ast.Subscript):
+            where = parts.place(lx, node)
+            if where is not None:
+                return parts.at(lx, where, node)
             return indexing.elements_at(lx, *indexing.place(lx, node), node)
         return _evaluate(lx, node)
 
@@ -98,11 +102,16 @@ def _evaluate(lx: Lowering, node: ast.expr) -> Value:
         case ast.Call():
             return calls.call_node(lx, node)
         case ast.Attribute():
-            owner = (lazily if node.attr in FOLDS else evaluate)(lx, node.value)
+            lazy = node.attr in FOLDS or node.attr in parts.NAMES
+            owner = (lazily if lazy else evaluate)(lx, node.value)
             return attribute(lx, owner, node.attr, node)
         case ast.Subscript():
-            owner, index = indexing.place(lx, node)
-            return indexing.load(lx, owner, index, node)
+            where = parts.place(lx, node)
+            return (
+                indexing.load(lx, *indexing.place(lx, node), node)
+                if where is None
+                else parts.at(lx, where, node)
+            )
         case ast.Tuple():
             return TupleValue(tuple(_elements(lx, node.elts)))
         case ast.List():
@@ -208,7 +217,7 @@ def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
 def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     """`owner.name`."""
     if isinstance(owner, Elements):
-        return Method(owner, name)
+        return parts.part(lx, owner, name, node) if name in parts.NAMES else Method(owner, name)
     if isinstance(owner, Sym | Undef) and is_array(owner):
         return arrays.attribute(lx, owner, name, node)
     if isinstance(owner, Sym | Const | Undef):

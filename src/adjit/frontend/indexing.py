@@ -26,10 +26,14 @@ Item = Atom | Slice
 
 def place(lx: Lowering, node: ast.Subscript) -> tuple[Value, Value]:
     """The owner and the index of a subscript, evaluated in Python's order."""
-    owner = expressions.evaluate(lx, node.value)
+    return expressions.evaluate(lx, node.value), index_of(lx, node)
+
+
+def index_of(lx: Lowering, node: ast.Subscript) -> Value:
+    """The index of a subscript."""
     if isinstance(node.slice, ast.Tuple) and not any(isinstance(e, ast.Starred) for e in node.slice.elts):
-        return owner, TupleValue(tuple(_index_part(lx, e) for e in node.slice.elts))
-    return owner, expressions.lazily(lx, node.slice)
+        return TupleValue(tuple(_index_part(lx, e) for e in node.slice.elts))
+    return expressions.lazily(lx, node.slice)
 
 
 def _index_part(lx: Lowering, node: ast.expr) -> Value:

@@ -13,6 +13,7 @@ from adjit.frontend.context import DeadPath, Env, Frame, Lowering
 from adjit.frontend.fence import refuse, span_of
 from adjit.frontend.liveness import Scope
 from adjit.frontend.read_source import read_source, unwrap
+from adjit.frontend.shown import refuse_stale
 from adjit.frontend.values import NONE, Static, TupleValue, Value, atoms, kind, spec_of
 from adjit.ir.core import Function, If, Loop, Store, Sym, View
 from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
@@ -105,6 +106,8 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
     )
     _refuse_written_captures(whole, frozenset(hidden))
     whole = replace(whole, functions=reachable(whole, lx.functions.values()))
+    for function in (whole, *whole.functions):
+        refuse_stale(function, lx.shown)
     cleaned = everywhere(whole, clean)
     options = lx.options.combined(dispatcher)
     return Lowered(cleaned, tuple(arrays), out, tuple(lx.dependencies), *options, lx.stretches)

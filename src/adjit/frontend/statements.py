@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from adjit.frontend import elements, expressions, fancy, indexing, inline, library, loops
+from adjit.frontend import elements, expressions, fancy, indexing, inline, library, loops, parts
 from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, DeadPath, Lowering
 from adjit.frontend.fence import STATEMENTS
 from adjit.frontend.options import KEYS as OPTIONS
@@ -136,6 +136,11 @@ def bind(lx: Lowering, target: ast.expr, value: Value) -> None:
             _unpack(lx, target, value)
         case ast.Subscript():
             mark = lx.builder.mark()
+            where = parts.place(lx, target)
+            if where is not None:
+                value = elements.settle(lx, value, mark, target)
+                _store_part(lx, target, where, value)
+                return
             owner, index = indexing.place(lx, target)
             store(lx, target, owner, index, elements.settle(lx, value, mark, target))
         case ast.Attribute():
@@ -216,6 +221,10 @@ def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
             value = elements.solid(lx, value, stmt)
         lx.env.names[stmt.target.id] = value
     elif isinstance(stmt.target, ast.Subscript):
+        where = parts.place(lx, stmt.target)
+        if where is not None:
+            _update_part(lx, stmt, where)
+            return
         owner, index = indexing.place(lx, stmt.target)
         index = elements.solid(lx, index, stmt.target)
         old = indexing.elements_at(lx, owner, index, stmt.target)
@@ -231,6 +240,23 @@ def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
         store(lx, stmt.target, owner, index, value)
     else:
         lx.refuse(stmt, "an attribute is updated in place", "return the value instead")
+
+
+def _store_part(lx: Lowering, node: ast.expr, where: parts.Where, value: Value) -> None:
+    """`z.real[index] = value`, of complex numbers."""
+    owner, name, index = where
+    index = elements.solid(lx, index, node)
+    store(lx, node, owner, index, parts.beside(lx, (owner, name, index), value, node))
+
+
+def _update_part(lx: Lowering, stmt: ast.AugAssign, where: parts.Where) -> None:
+    """`z.real[index] += value`, of complex numbers."""
+    owner, name, index = where
+    where = (owner, name, elements.solid(lx, index, stmt.target))
+    old = parts.at(lx, where, stmt.target)
+    right = expressions.lazily(lx, stmt.value)
+    with lx.at(stmt):
+        _store_part(lx, stmt.target, where, expressions.binary(lx, stmt.op, old, right, stmt))
 
 
 def _update(lx: Lowering, stmt: ast.AugAssign, target: Elements, node: ast.expr) -> None:

@@ -20,6 +20,12 @@ value is NumPy's, and its derivatives in forward and reverse mode are those of d
   `reshape` and `ravel` are views of contiguous memory and copy other.
 * What Numba computes in an order of its own (percentiles, sums) follows Numba. What Numba lacks (`np.pad`,
   `np.add.at`, `np.gradient`, axes of sorts and medians) follows NumPy.
+* `np.fft` is NumPy's own, called from compiled code, so that values are NumPy's to the bit. `axis`, `axes` and `norm`
+  are constants; `n` and `s` may be computed. Numba has no `np.fft` without `rocket-fft`, whose values differ by
+  rounding: a dispatcher that calls it runs here, and may not by itself.
+* `z.real`, `z.imag`, `np.real` and `np.imag` of complex arrays are read as NumPy reads its views; one that has a name
+  is a copy, and refused where a view would show something else.
+* `out=` of a ufunc, also as a last argument, stores its values there as NumPy does, whatever it overlaps with.
 * `np.partition` and `np.argpartition` sort all of it, which is one of the orders that NumPy allows.
 * `np.interp` at a point has the derivative of the piece behind it; `np.clip` at a bound passes it to the element.
 * `at` is there for every function of two operands that has a rule, `outer` too; `reduce` and `accumulate` for add,
@@ -49,7 +55,7 @@ def _section(title: str, modules: tuple[object, ...]) -> str:
 
 def _name(function: object) -> str:
     module = str(getattr(function, "__module__", "numpy"))
-    prefix = "np.linalg." if "linalg" in module else "np."
+    prefix = "np.linalg." if "linalg" in module else "np.fft." if "fft" in module else "np."
     return prefix + str(getattr(function, "__name__", ""))
 
 

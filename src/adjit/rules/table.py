@@ -25,7 +25,8 @@ _FLAT = frozenset("eq ne not_ isnan isinf isfinite rint stop_gradient".split())
 _WHOLE = """\
 # Whole arrays
 
-Computed by BLAS and LAPACK, through Numba, and so are their derivatives; no strong zero holds inside of them.
+Computed by BLAS and LAPACK, through Numba, and by NumPy's `np.fft`, and so are their derivatives; no strong zero holds
+inside of them.
 """
 
 
@@ -44,13 +45,13 @@ def _section(title: str, rules: tuple[Rule, ...]) -> str:
 
 def _whole(title: str, rules: tuple[WholeRule, ...]) -> str:
     rows: list[str] = []
-    for rule in rules:
+    for rule in {rule.spellings: rule for rule in reversed(rules)}.values():  # one of several norms
         names = ", ".join(f"`{name.replace('numpy.', 'np.')}`" for name in rule.spellings)
-        complex_ = "yes" if rule.takes_complex else "refused"
+        complex_ = "the result" if rule.real_only else "yes" if rule.takes_complex else "refused"
         if names:
             rows.append(f"| {names} | {complex_} | {rule.convention} | {rule.reference} |")
     head = "| operation | complex | singular and degenerate cases | formula |\n|---|---|---|---|"
-    return "\n".join([f"## {title}\n", head, *rows, ""])
+    return "\n".join([f"## {title}\n", head, *reversed(rows), ""])
 
 
 def _row(rule: Rule) -> str:

@@ -52,6 +52,8 @@ def _fdiv(a: Any, b: Any) -> Any:
 
 class _Types(types.SimpleNamespace):
     boolean = np.bool_
+    int64 = voidptr = staticmethod(lambda *_: None)
+    ExternalFunction = staticmethod(lambda *_: None)
 
     @staticmethod
     def Array(*_: object, **__: object) -> None:

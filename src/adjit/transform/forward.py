@@ -89,6 +89,9 @@ class _Push(linear.Push):
     def out(self, k: int) -> Sym:
         return self._stmt.outs[k]
 
+    def number(self, k: int) -> Atom:
+        return self._stmt.args[k]
+
     def dot(self, k: int) -> Sym | None:
         found = self._dots[k]
         return None if found is None else _array(found)

@@ -1,4 +1,4 @@
-"""Rules of the operations of whole arrays that a library computes: products of matrices, linear algebra."""
+"""Rules of the operations of whole arrays that a library computes: products, linear algebra, Fourier transforms."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _MODULES = {
     "Square systems": "solving",
     "Eigenvalues and singular values": "spectral",
     "Orthogonal factors, least squares": "least",
+    "Fourier transforms": "fourier",
 }
 """The modules of the rules, by the title of the group."""
 

@@ -118,6 +118,10 @@ class Point(ABC):
     def out(self, k: int) -> Sym:
         """Result k."""
 
+    @abstractmethod
+    def number(self, k: int) -> Atom:
+        """Argument k, a number."""
+
 
 class Push(Point):
     """Where a tangent is built."""
@@ -156,6 +160,8 @@ class WholeRule:
     spellings: what a user calls. dtypes: the results' element types from the arguments'.
     raises: whether it may raise, so that it stays though nobody reads the result.
     takes_complex: whether the formulas, of transposes without conjugates, hold for complex matrices too.
+    takes_integers: whether an array of integers is converted to float64, as NumPy does; else it is refused.
+    real_only: whether arguments are real numbers.
     carries(k, j): whether result k has a derivative in argument j.
     convention: singular and degenerate cases, for the documentation. reference: where the formula is from.
     """
@@ -168,6 +174,13 @@ class WholeRule:
     dtypes: Callable[[Dtypes], Dtypes] = first
     raises: bool = True
     takes_complex: bool = False
+    takes_integers: bool = False
+    real_only: bool = False
     carries: Callable[[int, int], bool] = lambda k, j: True
     convention: str = ""
     reference: str = ""
+
+    @property
+    def spelled(self) -> str:
+        """What a user calls, for messages."""
+        return self.spellings[0].replace("numpy.", "np.") if self.spellings else self.op

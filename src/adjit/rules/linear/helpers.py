@@ -17,3 +17,13 @@ def cofactors(a):  # type: ignore[no-untyped-def]
             if j != i:
                 rest[i] *= s[j]
     return np.linalg.det(u) * np.linalg.det(vt) * np.dot(np.conj(u) * rest, np.conj(vt))
+
+
+FFT, IFFT, RFFT, IRFFT = range(4)
+BACKWARD, ORTHO, FORWARD = range(3)
+
+
+def fourier(kind, x, n, axis, norm, out):  # type: ignore[no-untyped-def]
+    """`np.fft.fft(x, n, axis, norm, out)`, or ifft, rfft, irfft; generated modules have another (`codegen.fourier`)."""
+    transform = (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft)[kind]
+    transform(x, n, axis, ("backward", "ortho", "forward")[norm], out)

@@ -460,6 +460,9 @@ class _Pull(linear.Pull):
     def out(self, k: int) -> Sym:
         return self._read(self._stmt.outs[k])
 
+    def number(self, k: int) -> Atom:
+        return self._sweep.need(self._stmt.args[k])
+
     def _shadow(self, a: Atom) -> Sym | None:
         return self._sweep.shadow(a) if isinstance(a, Sym) and self._sweep.has_shadow(a) else None
 
