@@ -204,3 +204,14 @@ def shifted(a):
     v = a[1:, 2]
     for i in range(v.shape[0]):
         v[i] += a[i, 2]
+
+
+def downwards(a, record):
+    c = record.shape[0]
+    for j in range(a.shape[1] - 1, 0, -1):
+        c -= 1
+        x = record[c]
+        a[0, j] += x
+        a[1, 0] += x * a[2, j]
+        a[2, j] = 0.0
+    return c

@@ -17,6 +17,7 @@ import pytest
 from adjit.ir.core import Function
 from adjit.ir.printer import to_text
 from adjit.ir.verify import verify
+from adjit.transform.ascend import ascend
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
@@ -64,6 +65,7 @@ PASSES: list[tuple[str, Pass, Any, tuple[Any, ...]]] = [
     ("carry", carry, p.prefix, (X,)),
     ("through", through, p.shifted, (M,)),
     ("gather", lambda f: clean(gather(clean(f))), p.pushed, (M, M.copy())),
+    ("ascend", ascend, p.downwards, (M, X)),
     ("references", as_references, p.ping_pong, (X, X, 3)),
     ("expand", expand, p.product_rule, (3.0,)),
 ]

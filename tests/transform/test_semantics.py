@@ -21,6 +21,7 @@ from adjit.ir.visit import defined, free
 from adjit.testing.checks import load
 from adjit.testing.placing import Placement
 from adjit.testing.programs import generate
+from adjit.transform.ascend import ascend
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
@@ -64,7 +65,7 @@ ANYWHERE: list[Pass] = [
     ),
 ]
 NAMES = "hoist stride common choose defer_stores carry forward_views count_turns references clean all".split()
-TIDYING: list[Pass] = [clean, stride, through, common, choose, sink, gather, defer_stores, carry]
+TIDYING: list[Pass] = [clean, stride, through, common, choose, sink, gather, ascend, defer_stores, carry]
 
 rng = np.random.default_rng(7)
 X, Y, M = rng.uniform(0.2, 1.5, 6), rng.uniform(0.2, 1.5, 6), rng.uniform(0.2, 1.5, (5, 4))

@@ -8,6 +8,7 @@ function have the roots of what is passed to it anywhere in the program.
 
 from __future__ import annotations
 
+from adjit.ir.builder import Builder
 from adjit.ir.core import (
     Alloc,
     Atom,
@@ -25,6 +26,7 @@ from adjit.ir.core import (
     Store,
     Sym,
     View,
+    const,
 )
 from adjit.ir.types import Array, RefList
 from adjit.ir.visit import walk_program
@@ -159,6 +161,14 @@ class Affine:
             else:
                 return a, offset
         return None, offset + (a.value if isinstance(a, Const) and isinstance(a.value, int) else 0)
+
+    def moved(self, b: Builder, a: Atom, by: int) -> Atom:
+        """a + by, built anew where the atom is itself a sum."""
+        base, offset = self.split(a)
+        total = offset + by
+        if base is None:
+            return const(total)
+        return base if total == 0 else b.op("add" if total > 0 else "sub", base, abs(total))
 
     def nonnegative(self, a: Atom) -> bool:
         """Whether the index is proven >= 0 (so that it does not wrap around)."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.distinct import Distinct
+from adjit.analysis.increments import Increment, increments
 from adjit.analysis.ranges import lower_bounds
 from adjit.analysis.regions import Regions
 from adjit.ir.core import Atom, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym
@@ -59,14 +60,11 @@ def _counts(loop: Loop) -> bool:
 
 
 @dataclass(frozen=True)
-class Increment:
-    """`array[place + offset] += term` (a sum of terms, each with a sign). `store` is what ends it."""
+class Push:
+    """An increment of the place at `index + offset` along the axis of each loop."""
 
-    store: Store
-    load: Load
-    terms: tuple[tuple[int, Atom], ...]
+    what: Increment
     offset: Offset
-    """By loop: the place is at `index + offset` along the loop's axis."""
 
 
 @dataclass
@@ -76,7 +74,7 @@ class Group:
     array: Sym
     axes: tuple[int, ...]
     rest: dict[int, Atom]
-    members: list[Increment] = field(default_factory=list)
+    members: list[Push] = field(default_factory=list)
 
 
 class Scatters:
@@ -90,25 +88,23 @@ class Scatters:
 
     def of(self, nest: Nest) -> list[Group]:
         """The groups of at least one increment that may be pulled."""
-        inside = {s.target: s for s in nest.body if isinstance(s, Let | Load)}
+        inside = {s.target for s in nest.body if isinstance(s, Let | Load)}
         own = {*inside, *(p for loop in nest.loops for p in (loop.index, *loop.params) if p is not None)}
         groups: list[Group] = []
         touched = _Touched(nest)
         for array in touched.arrays:
-            for group in self._groups(nest, array, inside, own, touched):
+            for group in self._groups(nest, array, own, touched):
                 if all(self._steady(nest, member, touched) for member in group.members):
                     groups.append(group)
         return groups
 
-    def _groups(
-        self, nest: Nest, array: Sym, inside: dict[Sym, Let | Load], own: set[Sym], touched: _Touched
-    ) -> list[Group]:
-        increments = touched.increments(array, inside)
-        if increments is None or any(not self._distinct.surely(array, a) for a in touched.others(array)):
+    def _groups(self, nest: Nest, array: Sym, own: set[Sym], touched: _Touched) -> list[Group]:
+        found = touched.increments(array)
+        if found is None or any(not self._distinct.surely(array, a) for a in touched.others(array)):
             return []
         groups: list[Group] = []
-        for store, load, terms in increments:
-            form = self._form(nest, store, own)
+        for one in found:
+            form = self._form(nest, one.store, own)
             if form is None:
                 continue
             axes, rest, offset = form
@@ -116,7 +112,7 @@ class Scatters:
             if group is None:
                 group = Group(array, axes, rest)
                 groups.append(group)
-            group.members.append(Increment(store, load, terms, offset))
+            group.members.append(Push(one, offset))
         return groups
 
     def _same(self, a: dict[int, Atom], b: dict[int, Atom]) -> bool:
@@ -148,9 +144,9 @@ class Scatters:
         order = range(len(indices))
         return tuple(axes[k] for k in order), rest, tuple(offsets[k] for k in order)
 
-    def _steady(self, nest: Nest, member: Increment, touched: _Touched) -> bool:
+    def _steady(self, nest: Nest, member: Push, touched: _Touched) -> bool:
         """Whether the terms are the same when they are computed before the nest."""
-        needed = needed_for(nest, [a for _, a in member.terms])
+        needed = needed_for(nest, [a for _, a in member.what.terms])
         if needed is None:
             return False
         return all(self._unchanged(nest, s, touched) for s in needed if isinstance(s, Load))
@@ -186,59 +182,18 @@ class _Touched:
         self.loads = [s for s in nest.body if isinstance(s, Load)]
         self.stores = [s for s in nest.body if isinstance(s, Store)]
         self.arrays = list(dict.fromkeys(s.array for s in self.stores))
-        self._uses: dict[Sym, int] = {}
-        for s in nest.body:
-            for a in operands(s):
-                if isinstance(a, Sym):
-                    self._uses[a] = self._uses.get(a, 0) + 1
-        for a in (a for loop in nest.loops for a in (*loop.nexts, *_head(loop))):
-            if isinstance(a, Sym):
-                self._uses[a] = self._uses.get(a, 0) + 1
+        read = (a for loop in nest.loops for a in (*loop.nexts, *_head(loop)))
+        self._increments = increments(nest.body, read)
 
     def others(self, array: Sym) -> set[Sym]:
         return {s.array for s in (*self.loads, *self.stores) if s.array != array}
 
-    def increments(
-        self, array: Sym, inside: dict[Sym, Let | Load]
-    ) -> list[tuple[Store, Load, tuple[tuple[int, Atom], ...]]] | None:
+    def increments(self, array: Sym) -> list[Increment] | None:
         """The array's accesses as increments; None if there is another access to it."""
-        found: list[tuple[Store, Load, tuple[tuple[int, Atom], ...]]] = []
-        loaded: set[int] = set()
-        for store in self.stores:
-            if store.array == array:
-                one = self._increment(store, inside)
-                if one is None or id(one[0]) in loaded:
-                    return None
-                loaded.add(id(one[0]))
-                found.append((store, *one))
-        all_increments = all(id(s) in loaded for s in self.loads if s.array == array)
-        return found if all_increments else None
-
-    def _increment(
-        self, store: Store, inside: dict[Sym, Let | Load]
-    ) -> tuple[Load, tuple[tuple[int, Atom], ...]] | None:
-        """`load + terms`, where nothing else reads the load or the sums on the way to the store."""
-        terms: list[tuple[int, Atom]] = []
-        a = store.value
-        if a.type != store.array.type.dtype:  # type: ignore[union-attr]
-            return None
-        while isinstance(a, Sym) and self._uses.get(a, 0) == 1:
-            made = inside.get(a)
-            if isinstance(made, Load):
-                same = made.array == store.array and made.index == store.index
-                return (made, tuple(terms[::-1])) if same and terms else None
-            if made is None or made.op not in ("add", "sub") or made.fn is not None:
-                return None
-            left, right = made.args
-            if made.op == "add" and self._leads(right, store, inside):
-                left, right = right, left
-            terms.append((1 if made.op == "add" else -1, right))
-            a = left
-        return None
-
-    def _leads(self, a: Atom, store: Store, inside: dict[Sym, Let | Load]) -> bool:
-        made = inside.get(a) if isinstance(a, Sym) else None
-        return isinstance(made, Load) and made.array == store.array and made.index == store.index
+        found = [one for one in self._increments if one.store.array == array]
+        known = {id(s) for one in found for s in (one.load, one.store)}
+        every = all(id(s) in known for s in (*self.loads, *self.stores) if s.array == array)
+        return found if every else None
 
 
 def _head(loop: Loop) -> tuple[Atom, ...]:

@@ -167,6 +167,8 @@ class Expressions:
                 if self.error_model == "numpy":
                     return f"{self.text(args[0], 10)} / {self.text(args[1], 11)}", 10
                 return f"fdiv({self.text(args[0])}, {self.text(args[1])})", _ATOM
+            case "add" if let.fn == "plus":
+                return f"plus({self.text(args[0])}, {self.text(args[1])})", _ATOM
             case "szmul" | "select" if self.helpers and let.fn is None:
                 return f"{_HELPERS[let.op]}({', '.join(self.text(a) for a in args)})", _ATOM
             case _:

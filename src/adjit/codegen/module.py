@@ -16,6 +16,7 @@ from adjit.codegen.callees import callee_names, signature
 from adjit.codegen.emitted import Emitted, Within
 from adjit.codegen.expressions import array_name
 from adjit.codegen.fourier import FOURIER
+from adjit.codegen.loose import PLUS
 from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.numba_cpu import emit_full
 from adjit.codegen.outline import is_long, outline
@@ -160,6 +161,7 @@ _HELPERS = {
     "fourier": FOURIER,
     "fdiv": _FDIV,
     "grow": _GROW,
+    "plus": PLUS,
     "seen_as": _SEEN_AS,
     "szmul": _SZMUL,
     "choose": _CHOOSE,
@@ -242,7 +244,8 @@ def _imports(text: str, lists: list[Array]) -> str:
     names = [*sorted(scalars), "njit", *(["types"] if lists or "types." in text else [])]
     lines += ["", *(["from llvmlite import binding"] if "binding." in text else [])]
     lines += [f"from numba import {', '.join(names)}"]
-    lines += ["from numba.extending import overload"] if "overload(" in text else []
+    extending = [name for name in ("intrinsic", "overload") if f"@{name}" in text]
+    lines += [f"from numba.extending import {', '.join(extending)}"] if extending else []
     lines += ["from numpy.lib.stride_tricks import as_strided"] if "as_strided(" in text else []
     if lists:
         lines += ["from numba.typed import List", ""]
@@ -259,7 +262,7 @@ def _array_type(a: Array) -> str:
 def _helpers(body: str, ops: frozenset[str], units: tuple[Unit, ...]) -> str:
     fast = next((f", {_fastmath(u.fastmath)}" for u in units if u.fastmath), "")
     called = _called(body)
-    texts = [text.format(options=fast) for name, text in _HELPERS.items() if name in called]
+    texts = [text.replace("{options}", fast) for name, text in _HELPERS.items() if name in called]
     pure = [text for name, text in linear.sources().items() if name in called and name not in _HELPERS]
     texts += [f"@njit(cache=True)\n{text}" for text in pure]
     special = rules.prelude(sorted(ops))

@@ -9,7 +9,7 @@ import re
 RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | frozenset(
     {
         "math", "np", "njit", "inf", "nan", "List", "grow", "fdiv", "szmul", "choose", "types", "literally", "adjit",
-        "seen_as", "seen_as_typed", "as_strided", "overload", "dot_add", "cofactors",
+        "plus", "intrinsic", "seen_as", "seen_as_typed", "as_strided", "overload", "dot_add", "cofactors",
         "fourier", "fourier_typed", "ctypes", "binding",
         "FFT", "IFFT", "RFFT", "IRFFT", "BACKWARD", "ORTHO", "FORWARD",
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

@@ -15,6 +15,7 @@ from typing import Any
 
 from adjit.analysis.alias import Alias, written_params
 from adjit.codegen.accumulate import accumulated
+from adjit.codegen.loose import loose
 from adjit.codegen.module import Glue, Module, Step, Unit, render
 from adjit.errors import ArgumentError, UnsupportedError
 from adjit.ir.core import Function, If, Raise, Stmt, Sym
@@ -218,7 +219,7 @@ def _limited_depth(module: Module) -> Module:
 
 def _last(backward: Function) -> Function:
     """Adjoint code as it is printed: nothing is derived from it any more."""
-    return backward if os.environ.get("ADJIT_UNCOMPILED") == "1" else accumulated(backward)
+    return backward if os.environ.get("ADJIT_UNCOMPILED") == "1" else loose(accumulated(backward))
 
 
 def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = False) -> Unit:

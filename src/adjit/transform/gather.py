@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from adjit.analysis.alias import Affine
-from adjit.analysis.scatter import Group, Increment, Nest, Offset, Scatters, needed_for, steady_bounds
+from adjit.analysis.scatter import Group, Nest, Offset, Push, Scatters, needed_for, steady_bounds
 from adjit.ir.builder import Builder
 from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, Function, Let, Loop, Stmt, Store, Sym, const, fresh
 from adjit.ir.types import INT64
@@ -61,7 +61,7 @@ class _Gather(Rewriter):
         positive = tuple(loop.index is not None and affine.nonnegative(loop.index) for loop in nest.loops)
         for group in groups:
             _Pull(b, nest, group, spans, positive).build()
-        gone = {id(m.store) for g in groups for m in g.members}
+        gone = {id(m.what.store) for g in groups for m in g.members}
         left = _without(loop, gone)
         return (*b.block(), left) if left is not None else b.block()
 
@@ -77,8 +77,8 @@ def _pays(nest: Nest, group: Group) -> bool:
     return alone <= 3 * _cost(nest, group.members) + 6 * len(group.members)
 
 
-def _cost(nest: Nest, members: list[Increment]) -> int:
-    needed = needed_for(nest, [a for m in members for _, a in m.terms]) or []
+def _cost(nest: Nest, members: list[Push]) -> int:
+    needed = needed_for(nest, [a for m in members for _, a in m.what.terms]) or []
     return sum(1 if not isinstance(s, Let) or s.op in _CHEAP else _COSTLY for s in needed)
 
 
@@ -166,7 +166,7 @@ class _Pull:
         offsets = [m.offset for m in group.members]
         self._low = tuple(map(min, zip(*offsets, strict=True)))
         self._high = tuple(map(max, zip(*offsets, strict=True)))
-        self._rows: dict[Offset, list[Increment]] = {}
+        self._rows: dict[Offset, list[Push]] = {}
         for m in group.members:
             self._rows.setdefault(m.offset[:-1], []).append(m)
         self._loop = nest.loops[-1]
@@ -281,15 +281,13 @@ class _Pull:
                     self._push(place, sources[row], [m for m in members if m.offset[-1] == offset], j)
             b.if_(outside, tuple(body))
 
-    def _push(
-        self, place: tuple[Atom, ...], source: tuple[Atom, ...], members: list[Increment], j: Sym
-    ) -> None:
+    def _push(self, place: tuple[Atom, ...], source: tuple[Atom, ...], members: list[Push], j: Sym) -> None:
         """The increments of one row from turn j, one after another."""
         b = self._b
         copier = self._copier(source, j, members)
         for m in members:
             at = self._place(place, _moved(b, j, m.offset[-1]))
-            self._add(at, [(sign, copier.atom(a)) for sign, a in m.terms])
+            self._add(at, [(sign, copier.atom(a)) for sign, a in m.what.terms])
 
     def _pull(self, place: tuple[Atom, ...], sources: dict[Offset, tuple[Atom, ...]], q: Sym) -> None:
         """All increments of place q."""
@@ -298,17 +296,17 @@ class _Pull:
         for offset in dict.fromkeys(m.offset for m in self._group.members):
             members = [m for m in self._group.members if m.offset == offset]
             copier = self._copier(sources[offset[:-1]], _moved(b, q, -offset[-1]), members)
-            terms += [(sign, copier.atom(a)) for m in members for sign, a in m.terms]
+            terms += [(sign, copier.atom(a)) for m in members for sign, a in m.what.terms]
         self._add(self._place(place, q), terms)
 
-    def _copier(self, source: tuple[Atom, ...], j: Atom, members: list[Increment]) -> _Copier:
+    def _copier(self, source: tuple[Atom, ...], j: Atom, members: list[Push]) -> _Copier:
         """What the members' terms are made of, computed for one turn of the nest."""
         env: dict[Sym, Atom] = {}
         for loop, i in zip(self._nest.loops, (*source, j), strict=True):
             assert loop.index is not None
             env[loop.index] = i
         copier = _Copier(self._b, env)
-        for s in needed_for(self._nest, [a for m in members for _, a in m.terms]) or ():
+        for s in needed_for(self._nest, [a for m in members for _, a in m.what.terms]) or ():
             copier.take(s)
         return copier
 

@@ -27,6 +27,7 @@ from adjit.ir.visit import (
     walk_program,
     with_own_symbols,
 )
+from adjit.transform.ascend import ascend
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
@@ -213,7 +214,8 @@ def _tidied(backward: Function) -> Function:
     read = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     read -= defined(backward.body)
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
-    return clean(carry(defer_stores(gather(sink(choose(common(through(clean(stride(backward))))))))))
+    ordered = sink(choose(common(through(clean(stride(backward))))))
+    return clean(carry(defer_stores(ascend(clean(gather(ordered))))))
 
 
 def _planned(function: Function, wish: Wish) -> _Plan:

@@ -1,0 +1,99 @@
+"""What the turns of one innermost loop share: which accesses meet, and whether only within one turn.
+
+Used to run loops of adjoint code in another order, and to keep sums out of memory while they grow.
+"""
+
+from __future__ import annotations
+
+from adjit.analysis.alias import Affine, Alias
+from adjit.analysis.distinct import Distinct
+from adjit.analysis.increments import increments
+from adjit.analysis.ranges import ranges_of
+from adjit.analysis.regions import Regions
+from adjit.ir.core import Atom, Const, Function, Let, Load, Loop, Store, Sym
+from adjit.ir.types import INT64
+from adjit.ir.visit import operands
+
+Access = Load | Store
+
+
+class Turns:
+    """Questions about the innermost loops of a function."""
+
+    def __init__(self, function: Function):
+        self._distinct = Distinct(function, Alias(function))
+        self._ranges = ranges_of(function)
+        self.affine = Affine(Regions(function).definition, self._ranges.bounds)  # type: ignore[arg-type]
+
+    @staticmethod
+    def plain(loop: Loop) -> bool:
+        """A counted loop around straight-line code."""
+        counted = loop.index is not None and loop.index.type == INT64 and loop.stop is None
+        return (
+            counted
+            and isinstance(loop.step, Const)
+            and all(isinstance(s, Let | Load | Store) for s in loop.body)
+        )
+
+    def apart(self, a: Access, b: Access, loop: Loop) -> bool:
+        """Whether no turn's `a` meets any turn's `b`."""
+        if self._distinct.surely(a.array, b.array):
+            return True
+        return a.array == b.array and any(
+            self._differ(x, y, loop) for x, y in zip(a.index, b.index, strict=True)
+        )
+
+    def _differ(self, x: Atom, y: Atom, loop: Loop) -> bool:
+        """Whether two indices differ, each in a turn of its own."""
+        if not (self.affine.nonnegative(x) and self.affine.nonnegative(y)):
+            return False
+        a, b = self._ranges.form(x), self._ranges.form(y)
+        inside = {loop.index, *(s.target for s in loop.body if isinstance(s, Let | Load)), *loop.params}
+        if any(s in inside for s in a.terms) and any(s in inside for s in b.terms):
+            return False
+        return any((self._ranges.least(p.plus(q, -1)) or 0) >= 1 for p, q in ((a, b), (b, a)))
+
+    def within_one(self, a: Access, b: Access, loop: Loop) -> bool:
+        """Whether the two meet within one turn only, if at all."""
+        if a.array != b.array:
+            return False
+        return any(
+            self.affine.split(x)[0] == loop.index
+            and self.affine.same(x, y)
+            and self.affine.nonnegative(x)
+            and self.affine.nonnegative(y)
+            for x, y in zip(a.index, b.index, strict=True)
+        )
+
+    def any_order(self, loop: Loop) -> bool:
+        """Whether the loop's turns may run in any order, as far as memory goes (sums change by rounding)."""
+        accesses = [s for s in loop.body if isinstance(s, Load | Store)]
+        sums = {id(s) for one in increments(loop.body, loop.nexts) for s in (one.load, one.store)}
+        for store in (s for s in accesses if isinstance(s, Store)):
+            for other in accesses:
+                if other is store or self.apart(store, other, loop) or self.within_one(store, other, loop):
+                    continue
+                if not (store.array == other.array and id(store) in sums and id(other) in sums):
+                    return False
+            if id(store) not in sums and not self.within_one(store, store, loop):
+                return False
+        return True
+
+
+def is_sum(p: Sym, after: Atom, loop: Loop) -> bool:
+    """Whether a carried value of a loop of straight-line code is only added to."""
+    if not p.type.differentiable:  # type: ignore[union-attr]
+        return False
+    uses: dict[Sym, int] = {}
+    for a in (*(a for s in loop.body for a in operands(s)), *loop.nexts):
+        if isinstance(a, Sym):
+            uses[a] = uses.get(a, 0) + 1
+    made = {s.target: s for s in loop.body if isinstance(s, Let)}
+    a = after
+    while isinstance(a, Sym) and a != p:
+        stmt = made.get(a)
+        if uses.get(a) != 1 or stmt is None or stmt.op not in ("add", "sub") or stmt.fn is not None:
+            return False
+        left, right = stmt.args
+        a = right if stmt.op == "add" and right == p else left
+    return a == p and uses.get(p) == 1

@@ -1,0 +1,161 @@
+"""Innermost loops of adjoint code run upwards where the order of their turns does not matter, sums in a scalar.
+
+    for j in range(n - 1, k, -1): c = c - 1; x = record[c]; d[k, j] += x; d[i, k] += x * y[j]; a[i, j] = 0
+    ->  s = 0; for j in range(k + 1, n): x = record[j - n + c]; d[k, j] += x; s += x * y[j]; a[i, j] = 0
+        d[i, k] += s
+
+A loop that runs upwards, without a carried cursor, and whose sum into one element is not in memory, is one that LLVM
+vectorises (0.27 ns a turn in place of 3.6 for the loop above, without records). Sums change by rounding only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adjit.analysis.increments import Increment, increments
+from adjit.analysis.turns import Turns, is_sum
+from adjit.ir.builder import Builder, const_of
+from adjit.ir.core import ONE, Atom, Const, Function, Let, Load, Loop, Stmt, Store, Sym, fresh
+from adjit.ir.types import INT64
+from adjit.ir.visit import Rewriter, defined, substitute
+
+
+def ascend(function: Function) -> Function:
+    """The function with its innermost loops in a form that vectorises, where they may have it (see the module)."""
+    a = _Ascend(Turns(function))
+    return replace(function, body=a.block(function.body))
+
+
+class _Ascend(Rewriter):
+    def __init__(self, turns: Turns):
+        super().__init__()
+        self._turns = turns
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(stmt, Loop) and self._turns.plain(stmt):
+            return self._innermost(stmt)
+        return (self.rebuild(stmt),)
+
+    def _innermost(self, loop: Loop) -> tuple[Stmt, ...]:
+        before, after = Builder(loop.span, simplify=True), Builder(loop.span, simplify=True)
+        kept = self._totals(loop, before, after)
+        if kept.step == Const(-1, INT64) and self._turns.any_order(kept):
+            kept = self._upwards(kept, before)
+        stmts = (*before.block(), kept, *after.block())
+        return tuple(s for stmt in stmts for s in (self.rebuild(stmt),))
+
+    # sums into one element
+
+    def _totals(self, loop: Loop, before: Builder, after: Builder) -> Loop:
+        """Increments of an element that stays the same become a carried sum."""
+        inside = defined(loop.body) | {loop.index, *loop.params}
+        for one in increments(loop.body, loop.nexts):
+            place = tuple(self._fixed(a, inside) for a in one.store.index)
+            if one.store.array in inside or any(a is None for a in place):
+                continue
+            others = [s for s in loop.body if isinstance(s, Load | Store) and s not in (one.load, one.store)]
+            if all(self._turns.apart(one.store, s, loop) for s in others):
+                loop = _summed(loop, one, tuple(a for a in place if a is not None), before, after)
+        return loop
+
+    def _fixed(self, a: Atom, inside: set[Sym | None]) -> tuple[Sym | None, int] | None:
+        """The index as base and offset; None where it changes from turn to turn."""
+        base, offset = self._turns.affine.split(a)
+        return None if base in inside and base is not None else (base, offset)
+
+    # upwards
+
+    def _upwards(self, loop: Loop, b: Builder) -> Loop:
+        """The loop from its last turn to its first; itself where it carries more than sums and counters."""
+        assert loop.lo is not None
+        assert loop.hi is not None
+        counters: dict[int, int] = {}
+        for k, (p, after) in enumerate(zip(loop.params, loop.nexts, strict=True)):
+            by = self._counts(p, after, loop)
+            if by is not None:
+                counters[k] = by
+            elif not is_sum(p, after, loop):
+                return loop
+        lo, hi = (b.cast(a, INT64) for a in (loop.lo, loop.hi))
+        assert loop.index is not None
+        env: dict[Sym, Atom] = {}
+        head = Builder(loop.span, simplify=True)
+        for k, by in counters.items():
+            init = loop.inits[k]
+            env[loop.params[k]] = _plus(head, _plus(b, init, lo, by), loop.index, -by)
+            turns = b.op("max", b.op("sub", lo, hi), 0)
+            self.env[loop.results[k]] = _plus(b, init, turns, by)
+        body = (*head.block(), *substitute(loop.body, env))
+        keep = [k for k in range(len(loop.params)) if k not in counters]
+        nexts = tuple(env.get(a, a) if isinstance(a, Sym) else a for a in loop.nexts)
+        return Loop(
+            loop.index,
+            self._turns.affine.moved(b, hi, 1),
+            self._turns.affine.moved(b, lo, 1),
+            ONE,
+            tuple(loop.params[k] for k in keep),
+            tuple(loop.inits[k] for k in keep),
+            body,
+            tuple(nexts[k] for k in keep),
+            tuple(loop.results[k] for k in keep),
+            None,
+            loop.span,
+        )
+
+    def _counts(self, p: Sym, after: Atom, loop: Loop) -> int | None:
+        """By how much an integer changes each turn, if that is a constant."""
+        if p.type != INT64:
+            return None
+        made = {s.target: s for s in loop.body if isinstance(s, Let)}
+        by, a = 0, after
+        while isinstance(a, Sym) and a != p:
+            stmt = made.get(a)
+            if stmt is not None and stmt.op == "nonneg":
+                a = stmt.args[0]
+                continue
+            if (
+                stmt is None
+                or stmt.op not in ("add", "sub")
+                or not isinstance(stmt.args[1], Const)
+                or stmt.fn is not None
+            ):
+                return None
+            by += stmt.args[1].integer if stmt.op == "add" else -stmt.args[1].integer
+            a = stmt.args[0]
+        return by if a == p else None
+
+
+def _summed(
+    loop: Loop, one: Increment, place: tuple[tuple[Sym | None, int], ...], before: Builder, after: Builder
+) -> Loop:
+    """The loop with the increment's sum in a carried value, which is added to the element afterwards."""
+    assert loop.lo is not None
+    assert loop.hi is not None
+    dtype = one.load.target.type
+    total, result = fresh(one.load.target), fresh(one.load.target)
+    body = tuple(s for s in loop.body if s is not one.load and s is not one.store)
+    body = substitute(body, {one.load.target: total})
+    up = isinstance(loop.step, Const) and loop.step.value.real > 0
+    some = before.op("lt" if up else "gt", loop.lo, loop.hi)
+    with after.collect() as then:
+        index = tuple(
+            Const(n, INT64) if base is None else after.op("add", base, n) if n else base for base, n in place
+        )
+        array = one.store.array
+        after.store(array, index, after.op("add", after.load(array, index), result))
+    after.if_(some, tuple(then))
+    return replace(
+        loop,
+        params=(*loop.params, total),
+        inits=(*loop.inits, const_of(0.0, dtype)),
+        body=body,
+        nexts=(*loop.nexts, one.store.value),
+        results=(*loop.results, result),
+    )
+
+
+def _plus(b: Builder, x: Atom, a: Atom, times: int) -> Atom:
+    """x + times * a."""
+    if abs(times) != 1:
+        return b.op("add", x, b.op("mul", a, times))
+    return b.op("add" if times == 1 else "sub", x, a)

@@ -1,0 +1,159 @@
+"""Loops of adjoint code in another order compute the same: loops by hand, and random ones."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjit.ir.core import Function, Loop
+from adjit.ir.printer import to_text
+from adjit.ir.verify import verify
+from adjit.ir.visit import walk
+from adjit.transform.ascend import ascend
+from adjit.transform.clean import clean
+from adjit.transform.common import common
+
+from .typed import run, typed
+
+rng = np.random.default_rng(4)
+
+
+def changed(function: Function, args: tuple[Any, ...]) -> bool:
+    """Whether the pass changes the function; it must compute the same, to rounding."""
+    before = common(clean(function))
+    after = ascend(before)
+    verify(after)
+    want, wanted = run(before, args)
+    got, given = run(after, args)
+    for a, b in zip((*want, *wanted), (*got, *given), strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-14, err_msg=to_text(after))
+    return to_text(before) != to_text(after)
+
+
+def elements(a, b):
+    for j in range(a.shape[0] - 1, -1, -1):
+        b[j] += a[j] * 0.5
+        a[j] = 0.0
+
+
+def counters(a, b):
+    c = b.shape[0]
+    k = 0
+    for j in range(a.shape[0] - 1, 1, -1):
+        c -= 2
+        a[j] = b[c]
+        k += 1
+        c += 1
+    return c + k
+
+
+def into_one_element(a, b):
+    for j in range(a.shape[0] - 1, 0, -1):
+        b[0] += a[j] * b[j]
+    return b[0]
+
+
+def scatter(a, b):
+    for j in range(a.shape[0] - 1, -1, -1):
+        b[int(a[j] * a[j]) % 3] += a[j]
+
+
+def recurrence(a, b):
+    for j in range(a.shape[0] - 1, 0, -1):
+        a[j - 1] += a[j]
+        a[j] = 0.0
+
+
+def last_wins(a, b):
+    for j in range(a.shape[0] - 1, -1, -1):
+        b[0] = a[j]
+
+
+def last_wins_scattered(a, b):
+    for j in range(a.shape[0] - 1, -1, -1):
+        b[int(a[j] * a[j]) % 3] = a[j]
+
+
+def read_on_the_way(a, b):
+    for j in range(a.shape[0] - 1, 0, -1):
+        b[0] += a[j]
+        a[j] = b[0]
+
+
+def reads_the_element(a, b):
+    for j in range(a.shape[0] - 1, -1, -1):
+        b[0] += a[j] * b[j]
+
+
+def product(a, b):
+    p = 1.0
+    for j in range(a.shape[0] - 1, -1, -1):
+        b[j] = p
+        p = p * a[j]
+    return p
+
+
+CHANGED: list[Callable[..., Any]] = [elements, counters, into_one_element, scatter]
+LEFT = [recurrence, last_wins, last_wins_scattered, read_on_the_way, reads_the_element, product]
+
+
+@pytest.mark.parametrize("program", [*CHANGED, *LEFT])
+def test_by_hand(program: Callable[..., Any]) -> None:
+    for n in (6, 3, 2, 1):
+        args = (rng.normal(size=n), rng.normal(size=n + 2))
+        assert changed(typed(program, *args), args) == (program in CHANGED), program.__name__
+
+
+def test_upwards_and_out_of_memory() -> None:
+    """What the pass is for: an ascending loop without counters, whose sum is a carried value."""
+    after = ascend(common(clean(typed(into_one_element, np.ones(4), np.ones(4)))))
+    (loop,) = (s for s in walk(after.body) if isinstance(s, Loop))
+    assert loop.step is not None
+    assert len(loop.params) == 1
+    assert to_text(after).count("store") == 1
+    after = ascend(common(clean(typed(counters, np.ones(4), np.ones(6)))))
+    assert not any(s.params for s in walk(after.body) if isinstance(s, Loop))
+
+
+def source(seed: int) -> str:
+    """A descending loop with stores and increments at random places, counters and sums."""
+    r = random.Random(seed)
+    place = lambda: r.choice(
+        ("j", "j", "j", "j + 1", "j - 1", "0", "1", "n", "int(x[j] * x[j]) % 3", "k % 4")
+    )
+    array = lambda: r.choice("abb")
+    value = lambda: r.choice((f"{array()}[{place()}]", "x[j]", "0.0", f"x[j] * {array()}[j]", "s * 0.1"))
+    lines = ["def program(a, b, x):", "    n = a.shape[0] - 1", "    k = 0", "    s = 0.5"]
+    lines.append("    for j in range(a.shape[0] - 2, 0, -1):")
+    for _ in range(r.randint(1, 4)):
+        kind = r.random()
+        if kind < 0.5:
+            lines.append(f"        {array()}[{place()}] {r.choice(('+=', '-='))} {value()}")
+        elif kind < 0.75:
+            lines.append(f"        {array()}[{place()}] = {value()}")
+        elif kind < 0.9:
+            lines.append(f"        k += {r.choice((1, 2))}")
+        else:
+            lines.append(f"        s {r.choice(('+=', '-=', '*='))} {value()}")
+    return "\n".join([*lines, "    return s + k", ""])
+
+
+def test_random_loops(tmp_path: Path) -> None:
+    found = 0
+    for seed in range(120):
+        file = tmp_path / f"loop_{seed}.py"
+        file.write_text(source(seed))
+        spec = importlib.util.spec_from_file_location(f"loop_{seed}", file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        args = tuple(np.random.default_rng(seed + k).normal(size=7) for k in range(3))
+        found += changed(typed(module.program, *args), args)
+    assert found >= 40
