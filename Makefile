@@ -17,7 +17,7 @@ help:
 	@echo "make test   lint, format, types, tests, code blocks of the documentation"
 	@echo "make test-all  every combination of the wide grids as well (long)"
 	@echo "make bench  the speed tables (QUICK=1: small sizes; ENZYME=DIR: beside real Enzyme)"
-	@echo "make fuzz   random programs against every check (MINUTES=1: three times, SEED=0)"
+	@echo "make fuzz   random programs against every check (MINUTES=1: four times, SEED=0)"
 
 setup: $(READY)
 
@@ -54,6 +54,7 @@ bench: $(BENCH_READY)
 
 fuzz: $(READY)
 	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS)
+	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS) --arrays
 	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS) --compiled
 	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS) --boundscheck
 

@@ -6,11 +6,13 @@ import math
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import adjit as aj
+from adjit.testing.complex_step import ComplexProbe
 from adjit.testing.fuzz import Outcome, Settings, outcomes, verdict
-from adjit.testing.programs import generate
+from adjit.testing.programs import Probe, generate
 
 
 def assert_right(found: list[Outcome]) -> None:
@@ -25,6 +27,39 @@ def assert_right(found: list[Outcome]) -> None:
 def test_uncompiled(block: int, tmp_path: Path, uncompiled: None) -> None:
     settings = Settings(seed=20 * block, count=20, seconds=600, folder=tmp_path, shrink_seconds=0)
     assert_right(list(outcomes(settings)))
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_whole_arrays(block: int, tmp_path: Path, uncompiled: None) -> None:
+    settings = Settings(
+        seed=6 * block, count=6, arrays=True, small=True, seconds=600, folder=tmp_path, shrink_seconds=0
+    )
+    assert_right(list(outcomes(settings)))
+
+
+def test_every_kind_of_array_statement_is_written() -> None:
+    text = "".join(generate(seed, arrays=True).source() for seed in range(80))
+    wanted = "@ np.add.at( np.cumsum( np.sort( .T axis= keepdims=True np.where( np.outer( np.concatenate( np.stack("
+    wanted += " .reshape( np.flip( [None ::-2 np.array([ np.max("
+    assert not [part for part in wanted.split() if part not in text]
+
+
+def test_what_compares_arrays_is_noted() -> None:
+    """A program goes the same way at complex steps, and another way is seen."""
+    probe, steps = Probe(), ComplexProbe()
+    a = np.array([[0.3, -0.2, 0.7], [0.1, 0.9, -0.4]])
+    for p, x in ((probe, a), (steps, a + 1e-25j)):
+        assert np.allclose(p.greatest(x, axis=1, keepdims=True), np.max(a, axis=1, keepdims=True))
+        assert np.allclose(p.least(x), np.min(a))
+        assert np.allclose(p.sort(x, 0), np.sort(a, 0))
+        assert np.allclose(p.clip(x, -0.3, 0.5), np.clip(a, -0.3, 0.5))
+        assert np.allclose(p.absolute(x), np.abs(a))
+    assert probe.trace == steps.trace
+    assert probe.margin == steps.margin == pytest.approx(0.1)
+    other = Probe()
+    other.greater(-a, 0.0)
+    assert other.trace[0] not in probe.trace
+    assert np.iscomplexobj(steps.fresh(a)) and probe.fresh(a) is a
 
 
 @pytest.mark.parametrize("boundscheck", [False, True])

@@ -129,8 +129,12 @@ class Activity:
     def _forward(self, stmt: Stmt) -> bool:
         match stmt:
             case Let():
-                hit = any(self._carries(stmt.op, k) and self._is_varied(a) for k, a in enumerate(stmt.args))
-                return hit and self._mark(stmt.target)
+                if stmt.target in self.varied:
+                    return False
+                for k, a in enumerate(stmt.args):
+                    if self._is_varied(a) and self._carries(stmt.op, k):
+                        return self._mark(stmt.target)
+                return False
             case Load():
                 return self._is_varied(stmt.array) and self._mark(stmt.target)
             case Store():

@@ -47,7 +47,9 @@ class Alias:
             elif isinstance(p.type, RefList):
                 self._held[p] = frozenset((p,))  # what came in with the list, under the list's own name
         self._functions = {f.name: f for f in function.functions}
-        stmts = list(walk_program(function))
+        stmts = [
+            s for s in walk_program(function) if not isinstance(s, Let | Load | Store)
+        ]  # these name no memory
         while any([self._visit(s) for s in stmts]):
             pass
 

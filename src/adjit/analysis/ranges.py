@@ -94,7 +94,7 @@ def ranges_of(function: Function) -> Ranges:
 
 
 def _is_int(a: Atom) -> bool:
-    return isinstance(a.type, Scalar) and (a.type.is_int or a.type.is_bool)
+    return isinstance(a.type, Scalar) and a.type.is_integral
 
 
 class Ranges:
@@ -133,7 +133,8 @@ class Ranges:
         return seen and all(t in self.spans and self.spans[t].plain for t in terms)
 
     def _lower_form(self, form: Form, steps: int) -> int | None:
-        inner = max((s for s in form.terms if s in self.spans), key=lambda s: s.uid, default=None)
+        spanned = [s for s in form.terms if s in self.spans]
+        inner = max(spanned, key=lambda s: s.uid) if spanned else None
         if inner is None or steps == 0:
             return self._constant(form)
         span, factor = self.spans[inner], form.terms[inner]

@@ -101,6 +101,7 @@ class Retyper:
         self.inference = inference
         self.numpy_rules = inference.numpy_rules
         self._called = called
+        self._typed: dict[Sym, Sym] = {}
         self._out: list[Stmt] = []
 
     def function(self, f: Function) -> Function:
@@ -140,6 +141,13 @@ class Retyper:
         return replace(stmt, callee=instance.function.name, args=args, results=results)
 
     def _sym(self, s: Sym, span: Span) -> Sym:
+        """The symbol with its type: one object, since what is identical is found fastest in sets and tables."""
+        found = self._typed.get(s)
+        if found is None:
+            found = self._typed[s] = self._with_type(s, span)
+        return found
+
+    def _with_type(self, s: Sym, span: Span) -> Sym:
         fact = self.inference.facts.get(s)
         if fact is None:
             if s.type.known:
@@ -348,6 +356,7 @@ class Retyper:
         span = loop.span
         params = tuple(self._sym(p, span) for p in loop.params)
         results = tuple(Sym(r.name, p.type, r.uid) for r, p in zip(loop.results, params, strict=True))
+        self._typed.update(zip(loop.results, results, strict=True))
         for flows in (loop.inits, loop.nexts):
             for p, a in zip(params, flows, strict=True):
                 self._check_flow(p, a, span)

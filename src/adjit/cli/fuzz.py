@@ -66,6 +66,9 @@ def fuzz(
     recursion: Annotated[
         bool, typer.Option("--recursion", help="Programs may call functions that call themselves.")
     ] = False,
+    arrays: Annotated[
+        bool, typer.Option("--arrays", help="Programs have statements of whole arrays.")
+    ] = False,
     small: Annotated[bool, typer.Option("--small", help="Programs of half as many statements.")] = False,
     folder: Annotated[Path, typer.Option(help="Where failures are written.")] = Path("fuzz-failures"),
     jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 1,
@@ -83,6 +86,7 @@ def fuzz(
         dtype="float32" if float32 else "float64",
         recursion=recursion,
         small=small,
+        arrays=arrays,
         folder=folder,
     )
     console, tally = Console(), Tally()

@@ -61,13 +61,20 @@ class Variables:
             self._define(p, live | {self.of(q) for q in function.params})
 
     def _leaves(self, atoms: tuple[Atom | None, ...]) -> Live:
-        return {self.of(s) for a in atoms for s in self.plan.leaves(a)}
+        found: Live = set()
+        for a in atoms:
+            if isinstance(a, Sym):
+                found.update(map(self.of, self.plan.leaves(a)) if a in self.plan.nested else (self.of(a),))
+        return found
 
     def _define(self, s: Sym, live: Live, source: Sym | None = None) -> None:
         """`s` is assigned while `live` is live; a copy of `source` does not clash with it."""
         s = self.of(s)
         mine = self._edges.setdefault(s, set())
-        new = live - mine - {s, source}
+        new = live - mine
+        new.discard(s)
+        if source is not None:
+            new.discard(source)
         mine |= new
         for other in new:
             self._edges.setdefault(other, set()).add(s)
@@ -88,11 +95,13 @@ class Variables:
         return (live - together) | self._leaves(values)
 
     def _block(self, block: Block, live: Live) -> Live:
+        live = set(live)
         for stmt in reversed(block):
             live = self._stmt(stmt, live)
         return live
 
     def _stmt(self, stmt: Stmt, live: Live) -> Live:
+        """What is live before the statement; `live`, what is after it, may be reused."""
         match stmt:
             case If() if not self.plan.is_short(stmt):
                 then = self._block(stmt.then, self._copy(stmt.results, stmt.then_values, live, 1))
@@ -110,11 +119,12 @@ class Variables:
         if made and made[0] in self.plan.nested:
             return live
         for s in made:
-            live = live - {s}
-            self._define(s, live | {self.of(other) for other in made})
+            live.discard(s)
+            self._define(s, live if len(made) == 1 else live | {self.of(other) for other in made})
         if isinstance(stmt, Ensure):
             self._wishes.append((0, stmt.target, stmt.array))
-        return live | self._leaves(self.plan.reads(stmt))
+        live |= self._leaves(self.plan.reads(stmt))
+        return live
 
     def _loop(self, loop: Loop, live: Live) -> Live:
         params = set(loop.params)

@@ -191,9 +191,10 @@ def render(module: Module, comments: bool = True, plain: bool = False) -> str:
     parts = [_decorate_below_doc(u, e, u.function.name in callees) for (u, _), e in pairs]
     parts += [_glue(g) for g in module.glue]
     body = "\n\n".join(parts)
-    helpers = _helpers(body, frozenset().union(*(e.ops for e in emitted)), module.units)
+    called = _called(body)
+    helpers = _helpers(called, frozenset().union(*(e.ops for e in emitted)), module.units)
     lists = sorted({a for e in emitted for a in e.lists}, key=array_name)
-    head = [*_docstring(module.doc), _imports(body + helpers, lists)]
+    head = [*_docstring(module.doc), _imports(body + helpers, called | _called(helpers), lists)]
     return "\n\n\n".join(part.rstrip("\n") for part in (*head, helpers, body) if part) + "\n"
 
 
@@ -230,15 +231,28 @@ def _docstring(doc: str) -> list[str]:
 
 
 def _called(text: str) -> set[str]:
-    """Bare names that the text calls."""
-    return set(re.findall(r"(?<![\w.])(\w+)\(", text))
+    """Bare names that the text calls. (Read backwards a call starts with its parenthesis, which is found fast.)"""
+    return {name[::-1] for name in re.findall(r"\((\w+)(?![\w.])", text[::-1])}
 
 
-def _imports(text: str, lists: list[Array]) -> str:
-    scalars = _called(text) & _SCALARS
+def _constants(text: str) -> list[str]:
+    """The names of infinity and NaN that the text reads."""
+    if "inf" not in text and "nan" not in text:
+        return []
+    return sorted(set(re.findall(r"(?<![\w.])(?:inf|nan)\b", text)))
+
+
+def _reads(text: str, module: str) -> bool:
+    """Whether the text reads something of a module."""
+    prefix = f"{module}."
+    return prefix in text and re.search(rf"(?<![\w.]){module}\.", text) is not None
+
+
+def _imports(text: str, called: set[str], lists: list[Array]) -> str:
+    scalars = called & _SCALARS
     scalars |= {a.dtype.name for a in lists if not a.dtype.is_bool}
-    lines = [f"import {m}" for m in ("cmath", "ctypes", "math") if re.search(rf"(?<![\w.]){m}\.", text)]
-    constants = sorted(set(re.findall(r"(?<![\w.])(?:inf|nan)\b", text)))
+    lines = [f"import {m}" for m in ("cmath", "ctypes", "math") if _reads(text, m)]
+    constants = _constants(text)
     lines += [f"from math import {', '.join(constants)}"] if constants else []
     lines += ["", "import numpy as np"] if re.search(r"\bnp\.", text) else []
     names = [*sorted(scalars), "njit", *(["types"] if lists or "types." in text else [])]
@@ -259,9 +273,8 @@ def _array_type(a: Array) -> str:
     return f'types.Array({dtype}, {a.ndim}, "{a.layout}"{lock})'
 
 
-def _helpers(body: str, ops: frozenset[str], units: tuple[Unit, ...]) -> str:
+def _helpers(called: set[str], ops: frozenset[str], units: tuple[Unit, ...]) -> str:
     fast = next((f", {_fastmath(u.fastmath)}" for u in units if u.fastmath), "")
-    called = _called(body)
     texts = [text.replace("{options}", fast) for name, text in _HELPERS.items() if name in called]
     pure = [text for name, text in linear.sources().items() if name in called and name not in _HELPERS]
     texts += [f"@njit(cache=True)\n{text}" for text in pure]

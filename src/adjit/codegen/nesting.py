@@ -81,7 +81,8 @@ class Plan:
                 form = as_while(stmt)
                 if form is not None:
                     self.whiles[id(stmt)] = form
-        self.uses: Counter[Sym] = Counter(a for a in function.results if isinstance(a, Sym))
+        self.uses: Counter[Sym] = Counter()
+        self._use(function.results)
         self._count(function.body)
         self._block(function.body, _End(function.results, returned=True))
 
@@ -109,21 +110,29 @@ class Plan:
         inner = self.nested.get(a)
         if inner is None:
             return {a}
-        return set().union(*(self.leaves(b) for b in self.reads(inner)))
+        found: set[Sym] = set()
+        for b in self.reads(inner):
+            found |= self.leaves(b)
+        return found
 
     def _count(self, block: Block) -> None:
         for stmt in block:
-            self.uses.update(a for a in operands(stmt) if isinstance(a, Sym))
+            self._use(operands(stmt))
             form = self.whiles.get(id(stmt))
             if form is None:
-                self.uses.update(a for a in yields(stmt) if isinstance(a, Sym))
+                self._use(yields(stmt))
                 for sub in blocks(stmt):
                     self._count(sub)
             else:
-                ends = (form.cond, *form.nexts, *(() if form.stop is None else (form.stop,)))
-                self.uses.update(a for a in ends if isinstance(a, Sym))
+                self._use((form.cond, *form.nexts, *(() if form.stop is None else (form.stop,))))
                 self._count(form.pre)
                 self._count(form.work)
+
+    def _use(self, atoms: tuple[Atom, ...]) -> None:
+        uses = self.uses
+        for a in atoms:
+            if isinstance(a, Sym):
+                uses[a] = uses.get(a, 0) + 1
 
     def _block(self, block: Block, end: _End) -> None:
         """Nest within one block, inner blocks first."""
@@ -189,11 +198,15 @@ class Plan:
                 late = final == len(block) and self._sees(stmt, end.changed)
                 if not late and self._fits(stmt, user, end) and self._movable(stmt, block[k + 1 : final]):
                     sites[k] = final
-            readers.update((a, k) for a in operands(stmt) if isinstance(a, Sym))
+            for a in operands(stmt):
+                if isinstance(a, Sym):
+                    readers[a] = k
         return sites
 
     def _sees(self, stmt: Stmt, changed: tuple[Sym, ...]) -> bool:
         """Whether the statement itself reads one of `changed`."""
+        if not changed:
+            return False
         atoms = set(operands(stmt))
         if self.is_short(stmt):
             atoms |= set().union(*(self.leaves(a) for a in self.reads(stmt)))

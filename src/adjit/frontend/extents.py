@@ -26,14 +26,14 @@ class Extents:
 
     shapes: extents of the arrays that the program makes. scopes: for each open block, terms that are known to equal
     a form there. meanings: the operation that a symbol is the result of. counts: symbols that are never negative.
-    units: symbols that are at most one.
+    units: terms that are at most one.
     """
 
     shapes: Mapping[Sym, tuple[Atom, ...]]
     scopes: Callable[[], list[dict[object, object]]]
     meanings: dict[Sym, tuple[str, tuple[object, ...]]] = field(default_factory=dict)
     counts: set[Sym] = field(default_factory=set)
-    units: set[Sym] = field(default_factory=set)
+    units: set[object] = field(default_factory=set)
     _forms: dict[Sym, Form] = field(default_factory=dict)
 
     def note(self, target: Sym, op: str, args: tuple[object, ...]) -> None:
@@ -80,6 +80,10 @@ class Extents:
         """Whether `a <= 1` is known."""
         return self._below(self._form(a), 1) or self._below(self.form(a), 1)
 
+    def slim(self, view: Sym, axis: int) -> None:
+        """That axis of a view is at most one long."""
+        self.units.add(("dim", view, axis))
+
     def follows(self, a: Atom, b: Atom) -> bool:
         """Whether `a == b + 1` is known."""
         return _sum(self.form(a), self.form(b), -1) == (1, ())
@@ -92,7 +96,7 @@ class Extents:
             return True
         for term, factor in f[1]:
             rest = (f[0], tuple(t for t in f[1] if t[0] != term))
-            if isinstance(term, Sym) and term in self.units and factor > 0:
+            if term in self.units and factor > 0:
                 return self._below(_sum(rest, (factor, ()), 1), limit)
             if not isinstance(term, tuple) or term[0] not in ("max", "min") or factor not in (1, -1):
                 continue

@@ -18,7 +18,7 @@ from adjit.frontend.values import (
     is_scalar,
     kind,
 )
-from adjit.ir.core import Atom, Const, If, Raise, Slice, Sym, const
+from adjit.ir.core import ONE, ZERO, Atom, Const, If, Raise, Slice, Sym, const
 from adjit.ir.types import BOOL, Array, Scalar
 
 Item = Atom | Slice
@@ -133,8 +133,21 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
         lead = next(k for k, i in enumerate(items) if isinstance(i, Slice))
         if all(i == Slice() for i in items[lead:]):
             return lx.rows(base, scalars(items[:lead]))
-        ndim = sum(isinstance(i, Slice) for i in items)
-        return lx.builder.view(base, items, Array(type_.dtype, ndim, "?", type_.readonly))
+        cut = [i for i in items if isinstance(i, Slice)]
+        view = lx.builder.view(base, items, Array(type_.dtype, len(cut), "?", type_.readonly))
+        for axis, slice_ in enumerate(cut):
+            if _at_most_one(lx, slice_):
+                lx.integers.slim(view, axis)
+        return view
+
+
+def _at_most_one(lx: Lowering, cut: Slice) -> bool:
+    """Whether a slice has one element at most by its form: `[:1]`, `[i : i + 1]`, `[-1:]`."""
+    if cut.step not in (None, ONE):
+        return False
+    if cut.stop is None:
+        return cut.start == const(-1)
+    return lx.integers.follows(cut.stop, ZERO if cut.start is None else cut.start)
 
 
 def _dtype(array: Sym) -> Scalar:

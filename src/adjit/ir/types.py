@@ -10,6 +10,7 @@ _FLOATS = ("float32", "float64")
 _COMPLEX = ("complex64", "complex128")
 _SIGNED = ("int8", "int16", "int32", "int64")
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+_INTEGRAL = frozenset({*_SIGNED, *_UNSIGNED, "bool"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class Scalar:
     @property
     def is_unsigned(self) -> bool:
         return self.name in _UNSIGNED
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether values are integers or bools."""
+        return self.name in _INTEGRAL
 
     @property
     def is_bool(self) -> bool:

@@ -52,8 +52,8 @@ class _Verifier:
         number = s.uid
         if number in self.seen:
             raise AssertionError(f"{s} is defined twice")
-        if self.typed and id(s.type) not in self._known:
-            if not s.type.known:
+        if id(s.type) not in self._known:
+            if self.typed and not s.type.known:
                 raise AssertionError(f"{s} has no type: {s.type}")
             self._known.add(id(s.type))
         self.seen.add(number)
@@ -73,8 +73,18 @@ class _Verifier:
                 raise AssertionError(f"{a} is read but not in scope")
 
     def block(self, block: Block) -> None:
+        scope = self.scope
         for stmt in block:
-            self.stmt(stmt)
+            for a in operands(stmt):
+                if isinstance(a, Sym) and a.uid not in scope:
+                    raise AssertionError(f"{a} is read but not in scope")
+            shape = _SHAPES.get(type(stmt))
+            if shape is not None:
+                shape(stmt)
+            if type(stmt) in _OUTER:
+                self._inside(stmt)
+            for s in targets(stmt):
+                self.define(s)
 
     def same(self, pairs: list[tuple[Atom, Sym]]) -> None:
         for a, s in pairs:
@@ -84,16 +94,6 @@ class _Verifier:
                 assert a.type.ndim == s.type.ndim, f"{a} flows into {s}: ranks differ"
             if self.typed and isinstance(a.type, Scalar):
                 assert a.type == s.type, f"{a} flows into {s}: {a.type} into {s.type}"
-
-    def stmt(self, stmt: Stmt) -> None:
-        self.reads(operands(stmt))
-        shape = _SHAPES.get(type(stmt))
-        if shape is not None:
-            shape(stmt)
-        if type(stmt) in _OUTER:
-            self._inside(stmt)
-        for s in targets(stmt):
-            self.define(s)
 
     def _inside(self, stmt: Stmt) -> None:
         match stmt:

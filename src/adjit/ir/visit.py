@@ -188,8 +188,9 @@ def used(block: Block) -> set[Sym]:
     """Every symbol read anywhere in the block."""
     found: set[Sym] = set()
     for stmt in walk(block):
-        found.update(a for a in operands(stmt) if isinstance(a, Sym))
-        found.update(a for a in yields(stmt) if isinstance(a, Sym))
+        found.update([a for a in operands(stmt) if isinstance(a, Sym)])
+        if type(stmt) in _BLOCKS:
+            found.update([a for a in yields(stmt) if isinstance(a, Sym)])
     return found
 
 
@@ -198,7 +199,8 @@ def defined(block: Block) -> set[Sym]:
     found: set[Sym] = set()
     for stmt in walk(block):
         found.update(targets(stmt))
-        found.update(inner_targets(stmt))
+        if type(stmt) in _BLOCKS:
+            found.update(inner_targets(stmt))
     return found
 
 
@@ -234,7 +236,12 @@ class Rewriter:
         return new
 
     def atoms(self, atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        return tuple(map(self.atom, atoms))
+        env = self.env
+        if env:
+            for a in atoms:
+                if isinstance(a, Sym) and a in env:
+                    return tuple([env.get(b, b) if isinstance(b, Sym) else b for b in atoms])
+        return atoms
 
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
@@ -246,15 +253,23 @@ class Rewriter:
         return (self.rebuild(stmt),)
 
     def rebuild(self, stmt: Stmt) -> Stmt:
-        """The statement with its parts rewritten. (`dataclasses.replace` here would cost a third of a build.)"""
+        """The statement with its parts rewritten; itself where that changes nothing.
+
+        (A statement that defines nothing is always a new one: it may be put in two places, and analyses tell statements
+        apart by identity. `dataclasses.replace` here would cost a third of a build.)
+        """
         opt = self._opt
         match stmt:
             case Let():
-                args = self.atoms(stmt.args)
-                return Let(self.define(stmt.target), stmt.op, args, stmt.fn, stmt.span)
+                args, target = self.atoms(stmt.args), self.define(stmt.target)
+                if args is stmt.args and target is stmt.target:
+                    return stmt
+                return Let(target, stmt.op, args, stmt.fn, stmt.span)
             case Load():
-                array, index = self.sym(stmt.array), self.atoms(stmt.index)
-                return Load(self.define(stmt.target), array, index, stmt.span)
+                array, index, target = self.sym(stmt.array), self.atoms(stmt.index), self.define(stmt.target)
+                if array is stmt.array and index is stmt.index and target is stmt.target:
+                    return stmt
+                return Load(target, array, index, stmt.span)
             case Store():
                 array, index, value = self.sym(stmt.array), self.atoms(stmt.index), self.atom(stmt.value)
                 return Store(array, index, value, stmt.span, stmt.fills)

@@ -46,6 +46,10 @@ class ComplexProbe(Probe):
         """int(a)."""
         return super().int(a.real)
 
+    def fresh(self, a: Any) -> Any:
+        """A new array that a name is bound to: what is stored into it may be complex."""
+        return a.astype(np.complex128) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a
+
 
 def _math() -> types.SimpleNamespace:
     space = types.SimpleNamespace(**vars(math))

@@ -45,13 +45,14 @@ class Settings:
     dtype: str = "float64"
     recursion: bool = False
     small: bool = False
+    arrays: bool = False
     folder: Path = Path("fuzz-failures")
     shrink_seconds: float = 20.0
     limit: int = 120
 
     def program(self, seed: int) -> Program:
         """The random program of that number."""
-        return generate(seed, recursion=self.recursion, small=self.small)
+        return generate(seed, recursion=self.recursion, small=self.small, arrays=self.arrays)
 
     @property
     def seeds(self) -> Iterator[int]:
@@ -182,8 +183,10 @@ def save(program: Program, kind: str, report: str, settings: Settings) -> Path:
     quoted = report.replace("\\", "\\\\").replace('"""', "'''")
     environment = "" if settings.compiled else '    os.environ["ADJIT_UNCOMPILED"] = "1"\n'
     text, plain = program.source(njit=decorated), program.source(njit=settings.compiled, reference=True)
-    extra = f", PLAIN, exact={program.exact}" if "aj." in text else ""
-    stand_in = f'\nPLAIN = """\n{plain}"""\n' if extra else ""
+    extra = "" if program.exact else ", exact=False"
+    stand_in = ""
+    if "aj." in text:
+        extra, stand_in = f", PLAIN, exact={program.exact}", f'\nPLAIN = """\n{plain}"""\n'
     path.write_text(
         f'"""Seed {program.seed}, {kind}.\n\n{quoted}\n"""\n\n'
         + ("" if settings.compiled else "import os\n")

@@ -23,7 +23,8 @@ from adjit.ir.visit import Rewriter, defined, substitute
 def ascend(function: Function) -> Function:
     """The function with its innermost loops in a form that vectorises, where they may have it (see the module)."""
     a = _Ascend(Turns(function))
-    return replace(function, body=a.block(function.body))
+    body = a.block(function.body)
+    return replace(function, body=body, results=a.atoms(function.results))
 
 
 class _Ascend(Rewriter):

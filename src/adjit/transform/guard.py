@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from adjit.frontend.options import DIVISIONS
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import Atom, Const, Function, Let, Raise, Stmt, Sym
 from adjit.ir.types import Scalar
-from adjit.ir.visit import Rewriter
+from adjit.ir.visit import Rewriter, walk
 
 
 class _Guard(Rewriter):
@@ -20,7 +21,7 @@ class _Guard(Rewriter):
         self._guarded = guarded
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        if isinstance(stmt, Let) and stmt.target in self._guarded:
+        if isinstance(stmt, Let) and stmt.op in DIVISIONS and stmt.target in self._guarded:
             b = Builder(stmt.span)
             test = self._zero(b, stmt)
             if test is not None:
@@ -64,4 +65,8 @@ def guard(function: Function, guarded: frozenset[Sym]) -> Function:
     """The typed function with guards before the operations that define `guarded` (see the module)."""
     if not guarded:
         return function
+    # A result that typing narrows (int32 % int) is a division of its own, and a cast to the symbol that is guarded.
+    lets = [s for s in walk(function.body) if isinstance(s, Let)]
+    wide = {a for s in lets if s.op == "cast" and s.target in guarded for a in s.args if isinstance(a, Sym)}
+    guarded |= wide
     return replace(function, body=_Guard(guarded).block(function.body))

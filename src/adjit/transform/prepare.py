@@ -116,6 +116,11 @@ class _Fill(Rewriter):
             return Const(False, BOOL) if a.type.is_bool else const_of(0, a.type)
         return super().atom(a)
 
+    def atoms(self, atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        return (
+            tuple(map(self.atom, atoms)) if any(isinstance(a, Undef) for a in atoms) else super().atoms(atoms)
+        )
+
 
 def filled(function: Function) -> Function:
     """Undefined numbers as zeros (see `_Fill`)."""

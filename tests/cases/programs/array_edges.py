@@ -154,6 +154,24 @@ def clipped(x, y):
     return np.sum(np.clip(x * 2.0, 0.8, 2.0) * np.clip(y, None, 1.0) + np.clip(x, y * 0.5, y * 2.0) ** 2)
 
 
+def stretched_under_a_name(m, idx):
+    """A slice that has one element by its form has one under a name, too."""
+    i, first, last = idx[0], m[:1, :1], m[-1:]
+    row = m[i : i + 1].copy()
+    np.add.at(m, idx, m[:1] * 0.5)
+    np.add.at(m, idx, m[:1, :1])
+    m[:2] = m[:2] * last + row
+    m += first * 0.25
+    return np.sum(m * m)
+
+
+def divided_as_arrays_and_as_numbers(x, k):
+    """Beside arrays of floats, a remainder of int32 and int is int32 in NumPy, and raises as Python's."""
+    y = 1.0 / (2.0 + x * x)
+    y[k[0] % len(x)] *= x[k[1] // 2]
+    return np.sum(y * x)
+
+
 PROGRAMS = [
     (view_before_write, (wave(6),)),
     (value_before_write, (wave(6), ints(0, 2, 2, -1, 5))),
@@ -168,4 +186,6 @@ PROGRAMS = [
     (integers_too, (wave(6), np.arange(6))),
     (sums_of_numbers, (wave(4),)),
     (clipped, (wave(6), wave(6, seed=1))),
+    (stretched_under_a_name, (wave(4, 5), ints(1, 2, 1))),
+    (divided_as_arrays_and_as_numbers, (wave(4), np.array([5, 3], np.int32))),
 ]

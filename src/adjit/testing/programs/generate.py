@@ -6,14 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from adjit.testing.programs.array_statements import ARRAY_WEIGHTS
 from adjit.testing.programs.given import RECURSIVE, RULES, recursive, rule
 from adjit.testing.programs.nodes import Argument, Function, Given, Line, Program
 from adjit.testing.programs.nodes import Expression as E
 from adjit.testing.programs.probe import Rejected, validate
 from adjit.testing.programs.scope import Callee, Dice, Scope
-from adjit.testing.programs.statements import WEIGHTS, Statements
+from adjit.testing.programs.statements import COMPOUND, WEIGHTS, Statements
 
 LAYOUTS = ("C", "C", "F", "A")
+WEIGHTS_BESIDE_ARRAYS = {k: w if k in COMPOUND else 0.35 * w for k, w in WEIGHTS.items()}
 LARGE = 0.15
 """The share of large programs among those that are not asked to be small."""
 
@@ -31,19 +33,25 @@ class Size:
 SMALL = Size((2, 6), (1, 4), 2, 2)
 USUAL = Size((4, 12), (2, 7), 4, 2)
 BIG = Size((6, 24), (2, 7), 10, 3)
+SMALL_WITH_ARRAYS = Size((4, 10), (3, 6), 4, 2)
+USUAL_WITH_ARRAYS = Size((6, 18), (4, 9), 6, 3)
+"""Not every array statement finds operands that fit; what finds none is left out."""
 
 
-def generate(seed: int, attempts: int = 200, recursion: bool = False, small: bool = False) -> Program:
+def generate(
+    seed: int, attempts: int = 200, recursion: bool = False, small: bool = False, arrays: bool = False
+) -> Program:
     """The random program number `seed`; the same seed gives the same program.
 
     recursion: whether it may call functions that call themselves.
     small: whether it has half as many statements as usual.
+    arrays: whether it has statements of whole arrays.
 
     Raises:
         Rejected: if no attempt gave a fair test (does not happen in practice).
     """
     for attempt in range(attempts):
-        program = _attempt(seed, attempt, recursion, small)
+        program = _attempt(seed, attempt, recursion, small, arrays)
         try:
             validate(program)
         except Rejected:
@@ -52,17 +60,23 @@ def generate(seed: int, attempts: int = 200, recursion: bool = False, small: boo
     raise Rejected(f"seed {seed}: {attempts} attempts, none fair")
 
 
-def _attempt(seed: int, attempt: int, recursion: bool, small: bool) -> Program:
-    dice = Dice((seed, attempt, 1) if recursion else (seed, attempt))
+def _attempt(seed: int, attempt: int, recursion: bool, small: bool, arrays: bool) -> Program:
+    kind = recursion + 2 * arrays
+    dice = Dice((seed, attempt, kind) if kind else (seed, attempt))
+    all_weights = WEIGHTS_BESIDE_ARRAYS | ARRAY_WEIGHTS if arrays else WEIGHTS
     # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely
     # has.
-    dropped = [k for k in WEIGHTS if k not in ("store", "scalar", "for") and dice.chance(0.3)]
-    weights = {k: w * dice.pick([0.5, 1.0, 1.0, 4.0]) for k, w in WEIGHTS.items() if k not in dropped}
+    dropped = [
+        k for k in all_weights if k not in ("store", "scalar", "for", "whole_store") and dice.chance(0.3)
+    ]
+    weights = {k: w * dice.pick([0.5, 1.0, 1.0, 4.0]) for k, w in all_weights.items() if k not in dropped}
     callees: list[Callee] = []
     functions: list[Function | Given] = []
     # What goes wrong nearly always goes wrong in a small program too, and many are checked in the time of a large one.
     large = dice.chance(LARGE)
     size = SMALL if small else BIG if large else USUAL
+    if arrays and (small or not large):
+        size = SMALL_WITH_ARRAYS if small else USUAL_WITH_ARRAYS
     if dice.chance(0.15):
         number = dice.number(0, len(RULES) - 1)
         callee, given = rule(number, dice.number(0, 2), "c0")
@@ -76,10 +90,11 @@ def _attempt(seed: int, attempt: int, recursion: bool, small: bool) -> Program:
         callee, function = _callee(dice, weights, f"h{number}", callees, size)
         callees.append(callee)
         functions.append(function)
-    arguments = _arguments(dice)
+    arguments = _shaped_arguments(dice) if arrays else _arguments(dice)
     functions.append(_main(dice, weights, callees, arguments, size))
     uses = "uses " + ", ".join(sorted(weights))
-    return Program(tuple(functions), arguments, seed, uses, structure=_structure(dice, arguments))
+    structure = _structure(dice, arguments)
+    return Program(tuple(functions), arguments, seed, uses, structure=structure, arrays=arrays)
 
 
 def _structure(dice: Dice, arguments: tuple[Argument, ...]) -> tuple[tuple[str, int], ...]:
@@ -148,6 +163,33 @@ def _arguments(dice: Dice) -> tuple[Argument, ...]:
     return tuple(out)
 
 
+def _shaped_arguments(dice: Dice) -> tuple[Argument, ...]:
+    """Arguments for array statements: a few extents that many arrays have in common."""
+    rng = dice.rng
+    rows, columns, third = (dice.pick([1, 2, 3, 3, 4, 4, 5]) for _ in range(3))
+    single = dice.chance(0.1)
+    shapes = {"a": (rows,), "b": (dice.pick([rows, rows, columns]),)}
+    shapes |= {"M": (rows, columns)} if dice.chance(0.75) else {}
+    shapes |= {"N": dice.pick([(rows, columns), (columns, rows), (rows, rows)])} if dice.chance(0.5) else {}
+    shapes |= {"c": (third,)} if dice.chance(0.4) else {}
+    shapes |= {"T": (third, rows, columns)} if dice.chance(0.25) else {}
+    out: list[Argument] = []
+    for name, shape in shapes.items():
+        dtype = "float32" if single and dice.chance(0.5) else "float64"
+        values = rng.uniform(-1.5, 1.5, shape).astype(dtype)
+        out.append(Argument(name, values, dice.pick(["C", "C", "A"] if len(shape) == 1 else LAYOUTS)))
+    if dice.chance(0.7):
+        out.append(Argument("x", float(rng.uniform(-1.5, 1.5))))
+    for name in dice.pick(["", "p", "p", "pr"]):
+        indices = rng.integers(-3, 8, dice.pick([rows, columns, dice.number(1, 6)]))
+        out.append(
+            Argument(name, indices.astype(dice.pick(["int64", "int64", "int32"])), dice.pick(["C", "A"]))
+        )
+    if dice.chance(0.5):
+        out.append(Argument("n", dice.pick([0, 1, 2, 3, 4])))
+    return tuple(out)
+
+
 def _main(
     dice: Dice, weights: dict[str, float], callees: list[Callee], arguments: tuple[Argument, ...], size: Size
 ) -> Function:
@@ -163,10 +205,16 @@ def _main(
                 else scope.vectors
                 if value.ndim == 1
                 else scope.matrices
+                if value.ndim == 2
+                else list[str]()
             )
             group.append(argument.name)
         else:
             (scope.floats if isinstance(value, float) else scope.ints).append(argument.name)
+    if not ARRAY_WEIGHTS.keys().isdisjoint(weights):
+        arrays = {a.name: a.value.shape for a in arguments if isinstance(a.value, np.ndarray)}
+        scope.shapes = {name: shape for name, shape in arrays.items() if name not in scope.indices}
+        scope.stretched = tuple(name for name, shape in arrays.items() if 1 in shape)
     scope.steady = tuple(v for v in scope.vectors if dice.chance(0.4))
     scope.fixed |= set(scope.steady)
     writer = Statements(dice, weights, budget=dice.number(*size.statements))
@@ -182,5 +230,7 @@ def _total(dice: Dice, writer: Statements, scope: Scope) -> Line:
         parts.append(E(dice.pick(["{0}[0]", "{0}[-1]", "0.5 * {0}[len({0}) // 2]"]), (E(name),)))
     for name, arity in scope.local_functions:  # Numba refuses a closure that is never called
         parts.append(E(f"{name}({', '.join(['0.3'] * arity)})"))
+    for name in dict.fromkeys([*list(scope.shapes)[:1], *list(scope.shapes)[-2:]]):
+        parts.append(E("0.3 * np.sum({0} * np.cos({0}))", (E(name),)))
     text = " + ".join("{%d}" % k for k in range(len(parts)))  # noqa: UP031
     return Line(E("return " + text, tuple(parts)))

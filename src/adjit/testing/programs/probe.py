@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjit.testing.programs.array_probe import ArrayComparisons
 from adjit.testing.programs.nodes import Program
 
 
@@ -18,7 +19,7 @@ class Rejected(Exception):
     """
 
 
-class Probe:
+class Probe(ArrayComparisons):
     """Records the outcomes (`trace`) and the smallest margin of a run's comparisons.
 
     Stops runs that are too long.
@@ -36,7 +37,8 @@ class Probe:
         if self.ticks > self.limit:
             raise Rejected("too many turns")
 
-    def _note(self, outcome: int, margin: float) -> None:
+    def note(self, outcome: int, margin: float) -> None:
+        """Take down an outcome and how close it was."""
         if math.isnan(margin):
             raise Rejected("a comparison with NaN (np.empty is NaN in a probed run)")
         self.trace.append(outcome)
@@ -44,27 +46,27 @@ class Probe:
 
     def gt(self, a: float, b: float) -> bool:
         """a > b."""
-        self._note(int(a > b), abs(a - b))
+        self.note(int(a > b), abs(a - b))
         return a > b
 
     def max(self, a: float, b: float) -> float:
         """max(a, b)."""
-        self._note(int(a > b), abs(a - b))
+        self.note(int(a > b), abs(a - b))
         return max(a, b)
 
     def min(self, a: float, b: float) -> float:
         """min(a, b)."""
-        self._note(int(a > b), abs(a - b))
+        self.note(int(a > b), abs(a - b))
         return min(a, b)
 
     def abs(self, a: float) -> float:
         """abs(a)."""
-        self._note(int(a > 0), abs(a))
+        self.note(int(a > 0), abs(a))
         return abs(a)
 
     def int(self, a: float) -> int:
         """int(a)."""
-        self._note(int(a), abs(a - round(a)))
+        self.note(int(a), abs(a - round(a)))
         return int(a)
 
 

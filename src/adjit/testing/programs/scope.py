@@ -25,7 +25,9 @@ class Callee:
 class Scope:
     """Names in scope. Arrays are never empty. `counters` are loop variables; `over` says over which array's
     length a counter runs, so that it may index without wrapping. `steady` arrays are never
-    rebound: Numba iterates over no others.
+    rebound: Numba iterates over no others. `shapes` are those of arrays whose shape never changes (`shapes.py`): only
+    array statements rebind them. `masks` are arrays of bools, with their shapes. `stretched` are arguments that have an
+    extent of one.
     """
 
     floats: list[str] = field(default_factory=list)
@@ -43,6 +45,9 @@ class Scope:
     loops: int = 0
     returns: str = "float"
     nested: bool = False
+    shapes: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
+    masks: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
+    stretched: tuple[str, ...] = ()
 
     def inner(self) -> Scope:
         """A copy for a block: what is defined in it is not known after it."""
@@ -55,13 +60,15 @@ class Scope:
             lists=list(self.lists),
             indices=list(self.indices),
             fixed=set(self.fixed),
+            shapes=dict(self.shapes),
+            masks=dict(self.masks),
             over=dict(self.over),
             local_functions=list(self.local_functions),
         )
 
     def assignable(self, names: list[str]) -> list[str]:
         """Those of `names` that may be rebound (captured names may not: closures see the last value)."""
-        return [name for name in names if name not in self.fixed]
+        return [name for name in names if name not in self.fixed and name not in self.shapes]
 
 
 class Names:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from adjit.testing.programs.array_statements import ArrayStatements
 from adjit.testing.programs.nodes import Block, Line, Statement
 from adjit.testing.programs.nodes import Expression as E
 from adjit.testing.programs.scope import Scope
-from adjit.testing.programs.special import Special
 
 WEIGHTS: dict[str, float] = {
     "store": 10,
@@ -40,7 +40,7 @@ WEIGHTS: dict[str, float] = {
 COMPOUND = ("branch", "for", "for_elements", "while")
 
 
-class Statements(Special):
+class Statements(ArrayStatements):
     """Writes the body of one function."""
 
     def body(self, scope: Scope, depth: int, length: int) -> tuple[Statement, ...]:
