@@ -326,38 +326,38 @@ def tridiagonal(n: int) -> tuple[np.ndarray, ...]:
 
 
 def adi(u0, steps):
-    """Alternating directions on a square: tridiagonal solves along columns, then along rows."""
+    """Alternating directions on a square: tridiagonal solves along columns, then along rows, all lines at once."""
     n = u0.shape[0]
     u = u0.copy()
     v = np.zeros((n, n))
-    p = np.zeros((n, n))
+    p = np.zeros(n)
     q = np.zeros((n, n))
     mul1, mul2 = 2.0 * n * n / steps, 1.0 * n * n / steps
     a, d = -mul1 / 2.0, -mul2 / 2.0
     b, e = 1.0 + mul1, 1.0 + mul2
     for _ in range(steps):
-        for i in range(1, n - 1):
-            v[0, i] = 1.0
-            p[i, 0] = 0.0
-            q[i, 0] = 1.0
-            for j in range(1, n - 1):
-                p[i, j] = -a / (a * p[i, j - 1] + b)
-                known = -d * u[j, i - 1] + (1.0 + 2.0 * d) * u[j, i] - d * u[j, i + 1]
-                q[i, j] = (known - a * q[i, j - 1]) / (a * p[i, j - 1] + b)
-            v[n - 1, i] = 1.0
-            for j in range(n - 2, 0, -1):
-                v[j, i] = p[i, j] * v[j + 1, i] + q[i, j]
-        for i in range(1, n - 1):
-            u[i, 0] = 1.0
-            p[i, 0] = 0.0
-            q[i, 0] = 1.0
-            for j in range(1, n - 1):
-                p[i, j] = -d / (d * p[i, j - 1] + e)
-                known = -a * v[i - 1, j] + (1.0 + 2.0 * a) * v[i, j] - a * v[i + 1, j]
-                q[i, j] = (known - d * q[i, j - 1]) / (d * p[i, j - 1] + e)
-            u[i, n - 1] = 1.0
-            for j in range(n - 2, 0, -1):
-                u[i, j] = p[i, j] * u[i, j + 1] + q[i, j]
+        p[0] = 0.0
+        q[0, 1:-1] = 1.0
+        for j in range(1, n - 1):
+            pivot = a * p[j - 1] + b
+            p[j] = -a / pivot
+            known = -d * u[j, :-2] + (1.0 + 2.0 * d) * u[j, 1:-1] - d * u[j, 2:]
+            q[j, 1:-1] = (known - a * q[j - 1, 1:-1]) / pivot
+        v[0, 1:-1] = 1.0
+        v[-1, 1:-1] = 1.0
+        for j in range(n - 2, 0, -1):
+            v[j, 1:-1] = p[j] * v[j + 1, 1:-1] + q[j, 1:-1]
+        p[0] = 0.0
+        q[1:-1, 0] = 1.0
+        for j in range(1, n - 1):
+            pivot = d * p[j - 1] + e
+            p[j] = -d / pivot
+            known = -a * v[:-2, j] + (1.0 + 2.0 * a) * v[1:-1, j] - a * v[2:, j]
+            q[1:-1, j] = (known - d * q[1:-1, j - 1]) / pivot
+        u[1:-1, 0] = 1.0
+        u[1:-1, -1] = 1.0
+        for j in range(n - 2, 0, -1):
+            u[1:-1, j] = p[j] * u[1:-1, j + 1] + q[1:-1, j]
     return np.sum(u * u)
 
 

@@ -121,3 +121,43 @@ def test_matrices(f, monkeypatch):
     f(a)
     aj.jit(f)(b)
     assert a.tolist() == b.tolist()
+
+
+def next_row(a):
+    for j in range(len(a) - 1):
+        a[j, :] = a[j + 1, ::-1] * 0.5
+
+
+def first_rows(a):
+    a[0, 1:] = a[1, :-1] + a[2, 1:]
+
+
+def row_by_row(a):
+    for j in range(len(a) - 1, 0, -1):
+        a[1:, j] = a[:-1, j - 1] * 0.5
+
+
+def last_row(a):
+    a[0, 1:] = a[-1, :-1]
+
+
+def some_row(a):
+    for j in range(len(a)):
+        a[j, 1:] = a[(j * j) % len(a), :-1]
+
+
+@pytest.mark.parametrize(
+    ("f", "count"), [(next_row, 0), (first_rows, 0), (row_by_row, 0), (last_row, 1), (some_row, 1)]
+)
+def test_other_rows_need_not_be_kept(f, count, monkeypatch):
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+    a = np.arange(16.0).reshape(4, 4)
+    b, one, c = a.copy(), np.arange(4.0).reshape(1, 4), np.arange(4.0).reshape(1, 4)
+    assert kept(f, a) == count
+    f(a)
+    aj.jit(f)(b)
+    assert a.tolist() == b.tolist()
+    if f is last_row:  # the last row is the first
+        f(one)
+        aj.jit(f)(c)
+        assert one.tolist() == c.tolist()

@@ -2,6 +2,7 @@
 
 rewrite: at once: for i: A[i + 1] = f(B[i])                 ->  for i: A[i + 1] = f(B[i])          (A and B differ)
 rewrite: at once: for i: A[i] = f(A[i])                     ->  for i: A[i] = f(A[i])
+rewrite: at once: for i: A[k, i] = f(A[k + 1, i + 1])       ->  the same, without "at once"
 rewrite: at once: for i: A[i + 1] = f(A[i])                 ->  for i: t[i] = f(A[i]);  for i: A[i + 1] = t[i]
 """
 
@@ -9,12 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adjit.analysis.alias import Alias
+from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.distinct import Distinct
+from adjit.analysis.ranges import lower_bounds
+from adjit.analysis.regions import Regions
 from adjit.ir.builder import Builder
 from adjit.ir.core import ZERO, Atom, Block, Function, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import Array, Scalar
-from adjit.ir.visit import Rewriter, operands, renamed, walk
+from adjit.ir.visit import Rewriter, defined, operands, renamed, walk
 
 
 def scalarise(function: Function) -> Function:
@@ -27,13 +30,14 @@ def scalarise(function: Function) -> Function:
 def _rewritten(function: Function, alias: Alias) -> Function:
     if not any(isinstance(s, Loop) and s.at_once for s in walk(function.body)):
         return function
-    return replace(function, body=_Scalarise(Distinct(function, alias)).block(function.body))
+    affine = Affine(Regions(function).definition, lower_bounds(function))  # type: ignore[arg-type]
+    return replace(function, body=_Scalarise(Distinct(function, alias), affine).block(function.body))
 
 
 class _Scalarise(Rewriter):
-    def __init__(self, distinct: Distinct):
+    def __init__(self, distinct: Distinct, affine: Affine):
         super().__init__()
-        self._distinct = distinct
+        self._distinct, self._affine = distinct, affine
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Loop) or not stmt.at_once:
@@ -48,8 +52,18 @@ class _Scalarise(Rewriter):
         """Whether no earlier turn's store can change what is loaded."""
         if self._distinct.surely(load.array, nest.store.array):
             return True
-        same = load.array == nest.store.array and load in nest.body
-        return same and nest.meaning(load.index) == nest.meaning(nest.store.index)
+        if load.array != nest.store.array:
+            return False
+        same = load in nest.body and nest.meaning(load.index) == nest.meaning(nest.store.index)
+        return same or self._elsewhere(load, nest)
+
+    def _elsewhere(self, load: Load, nest: _Nest) -> bool:
+        """Whether an axis along which the nest does not move tells the two apart (another row of the array)."""
+        inside = defined(nest.loops)
+        return any(
+            self._affine.apart(a, b) and self._affine.split(a)[0] not in inside
+            for a, b in zip(load.index, nest.store.index, strict=True)
+        )
 
 
 @dataclass(frozen=True)
