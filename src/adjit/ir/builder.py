@@ -297,9 +297,8 @@ def _simplified(op: str, a: tuple[Atom, ...]) -> Atom | None:
 
 def _folded(op: str, a: tuple[Atom, ...]) -> Const | None:
     """Arithmetic on constants."""
-    if op == "fdiv" and all(isinstance(x, Const) and x.type == FLOAT64 for x in a):
-        x, y = (float(x.value) for x in a)  # type: ignore[union-attr, arg-type]
-        return Const(x / y, FLOAT64) if y != 0 else None
+    if all(isinstance(x, Const) and x.type == FLOAT64 for x in a):
+        return _folded_floats(op, tuple(float(x.value) for x in a))  # type: ignore[union-attr, arg-type]
     values = [x.value for x in a if isinstance(x, Const) and type(x.value) is int]
     if len(values) != len(a) or len({x.type for x in a}) != 1:
         return None
@@ -312,5 +311,22 @@ def _folded(op: str, a: tuple[Atom, ...]) -> Const | None:
             return Const(x * y, INT64)
         case "neg", [x]:
             return Const(-x, INT64)
+        case _:
+            return None
+
+
+def _folded_floats(op: str, a: tuple[float, ...]) -> Const | None:
+    """The same arithmetic as when the program runs."""
+    match op, a:
+        case "fdiv", (x, y) if y != 0:
+            return Const(x / y, FLOAT64)
+        case "mul", (x, y):
+            return Const(x * y, FLOAT64)
+        case "szmul", (x, y):
+            return Const(x * y if x != 0 else x, FLOAT64)
+        case "add", (x, y):
+            return Const(x + y, FLOAT64)
+        case "sub", (x, y):
+            return Const(x - y, FLOAT64)
         case _:
             return None
