@@ -49,6 +49,34 @@ def test_a_kink_or_jump_nearer_than_that_is_not_held_against_the_gradient(f: Any
         aj.check_grad(lambda x: f(x, 1.0 + distance), 1.0)
 
 
+def faded(x, width):
+    return math.sqrt(x * x + width * width) + math.cos(3e3 * x)
+
+
+def grown(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += abs(x[i]) ** 1.5 + 1e5 * x[i] if i else max(x[0], 0.0)
+    return s
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: abs(x - 2.0), lambda x: x * x + max(x - 2.0, 2.0 - x), lambda x: min(x, 2.0)]
+)
+def test_a_kink_at_the_point_is_told(f: Any) -> None:
+    with pytest.raises(aj.CheckError, match="kink"):
+        aj.check_grad(f, 2.0)
+
+
+def test_no_smooth_function_is_taken_for_one_with_a_kink() -> None:
+    for width in (1.0, 1e-2, 1e-3):
+        aj.check_grad(lambda x, width=width: faded(x, width), 0.0)
+    aj.check_grad(lambda x: 1e6 + math.sin(x), 1.0)
+    aj.check_grad(grown, np.array([0.5, 0.7, 1e-3]))
+    aj.check_grad(lambda x: x * x + 1.0, np.float32(0.5))
+    aj.check_grad(lambda x: np.sum(x) ** 2 / 3.0, np.zeros(3))
+
+
 @pytest.mark.parametrize("width", [*FAR, 3e-3, 3e-4, 3e-5])
 @pytest.mark.parametrize("part", [0.5, 1.0])
 def test_many_jumps(width: float, part: float) -> None:

@@ -108,6 +108,23 @@ def swapped(a, b):
     return 1.0 * a[0]
 
 
+def pushed(x):
+    return aj.jvp(lambda y: y * x, (x,), (1.0,))[1]
+
+
+def pulled_back(x):
+    return aj.vjp(lambda y: y * x, x)[1](1.0)[0]
+
+
+def swept(x):
+    return aj.autodiff(aj.Reverse, lambda y: y * x, aj.Active(x)).gradients[0]
+
+
+def checked(x):
+    aj.check_grad(lambda y: y * y, x)
+    return x
+
+
 REFUSED = [
     (
         lambda: aj.grad(swapped)(np.ones(2, np.float32), np.ones(2)),
@@ -116,6 +133,18 @@ REFUSED = [
     ),
     (lambda: aj.grad(cached)(3.0), ArgumentError, "cached.__wrapped__"),
     (lambda: aj.grad(lambda x: cached(x))(3.0), MissingRuleError, "cached.__wrapped__"),
+    (
+        lambda: aj.grad(pushed)(3.0),
+        MissingRuleError,
+        "inside of a function aj.grad and aj.value_and_grad work",
+    ),
+    (lambda: aj.grad(pulled_back)(3.0), MissingRuleError, "the call of 'adjit.vjp'"),
+    (lambda: aj.grad(swept)(3.0), MissingRuleError, "the call of 'adjit.Active'"),
+    (lambda: aj.grad(checked)(3.0), MissingRuleError, "the call of 'adjit.check_grad'"),
+    (lambda: aj.grad(lambda x: x.foo)(X), UnsupportedError, "an array has no attribute 'foo'"),
+    (lambda: aj.grad(lambda x: (x * x).summ())(X), UnsupportedError, "did you mean 'sum'?"),
+    (lambda: aj.grad(lambda x: x.strides[0] * x[0])(X), UnsupportedError, "'strides' of an array is not"),
+    (lambda: aj.grad(lambda x: x.sum)(X), UnsupportedError, "call it: '.sum(...)'"),
     (lambda: aj.grad(Spring())(3.0), ArgumentError, "an object of class Spring is not a function"),
     (lambda: aj.grad(lambda x: Spring.made(x))(3.0), UnsupportedError, "bound method"),
     (lambda: aj.grad(Spring().energy)(3.0), ArgumentError, "'Spring.energy' is a bound method"),

@@ -183,6 +183,15 @@ def chosen_in_a_branch_by_a_count(b, c, n):
     return c[-1] * c[0] * b[1]
 
 
+def copied_after_an_early_return(u, v, k):
+    b = v
+    if k <= 2:
+        if v[1] > 0.9:
+            return b[0] * u[1]
+        b = v.copy()
+    return b[1] * u[1]
+
+
 A = np.array([0.5, 0.7, 0.2])
 B = np.array([0.3, 0.2, 0.1, 0.9])
 M = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
@@ -216,6 +225,7 @@ CASES = [
     (chosen_in_a_branch_by_a_count, A, B, 1),
     (chosen_in_a_branch_by_a_count, A, B, 3),
     (chosen_then_sliced, B, np.append(B, 0.8), 7),
+    (copied_after_an_early_return, A, B, 1),
 ]
 
 
@@ -243,3 +253,18 @@ def test_rebound_arrays(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
         want = _difference(f, args, i, e)
         assert np.sum(g * e) == pytest.approx(want, abs=1e-8)
         assert np.sum(cotangents[i] * e) == pytest.approx(want, abs=1e-8)
+
+
+def made_then_stored_in_another_branch(u, v, k):
+    b = v
+    if k > 2:
+        b = np.full(k % 4 + 1, u[0])
+    if v[k % len(v)] < 0.36:
+        b[-1] += u[1]
+
+
+@pytest.mark.parametrize(("k", "of_u"), [(0, [0.0, 1.0, 0.0]), (3, [0.0, 0.0, 0.0])])
+def test_an_array_of_one_branch_stored_to_in_another(k: int, of_u: list[float]) -> None:
+    _, pull = aj.vjp(aj.pure(made_then_stored_in_another_branch), A.copy(), np.array([0.3, 0.6, 0.7, 0.2]), k)
+    du, dv, _ = pull((np.ones(4),))
+    assert (du.tolist(), dv.tolist()) == (of_u, [1.0] * 4)

@@ -67,6 +67,7 @@ class Comparison:
             if joint is not None:
                 self._compare("joint", joint, direction, slopes, weights, errors)
             forward_known = forward_known and self._forward(direction, weights, slopes, errors)
+            self._refuse_kink(slopes)
         return CheckReport(
             value_error,
             errors["reverse"],
@@ -74,6 +75,17 @@ class Comparison:
             errors["forward"] if forward_known else None,
             _DIRECTIONS,
         )
+
+    def _refuse_kink(self, slopes: Differences) -> None:
+        """At a kink with equal and opposite sides, `abs(x)`, central differences agree with a rule that says 0."""
+        for component in range(2 if self.scalar else 1):
+            sides = slopes.kink(component)
+            if sides is not None:
+                raise CheckError(
+                    f"{self.source.name}() has a kink here: its slope along a direction is {sides[0]:.6g} on one "
+                    f"side and {sides[1]:.6g} on the other",
+                    "check it at other arguments",
+                )
 
     def _drawn(self, like: Any) -> Any:
         """Normal numbers of the shape of `like`, complex where it is."""

@@ -6,17 +6,28 @@ import builtins
 import keyword
 import re
 
-RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | frozenset(
+PRELUDE = frozenset(
     {
-        "math", "np", "njit", "inf", "nan", "List", "grow", "fdiv", "szmul", "choose", "types", "literally", "adjit",
-        "plus", "intrinsic", "seen_as", "seen_as_typed", "as_strided", "overload", "dot_add", "cofactors",
-        "fourier", "fourier_typed", "ctypes", "binding",
-        "FFT", "IFFT", "RFFT", "IRFFT", "BACKWARD", "ORTHO", "FORWARD",
+        "math", "cmath", "np", "njit", "inf", "nan", "List", "types", "literally", "adjit", "overload", "as_strided",
+        "ctypes", "binding", "intrinsic", "plus", "fourier", "fourier_typed",
+        "FFT", "IFFT", "RFFT", "IRFFT", "BACKWARD", "ORTHO", "FORWARD", "_TRANSFORMS", "_NORMS", "_DTYPES",
+        "_array_at", "_by_numpy", "_fourier",
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
         "float32", "float64", "complex64", "complex128",
-        "digamma", "polygamma", "positive_zeta", "hurwitz_zeta", "spherical_bessel",
+        "grow", "fdiv", "szmul", "choose", "seen_as", "seen_as_typed", "dot_add", "_gemm",
+        "digamma", "polygamma", "positive_zeta", "hurwitz_zeta", "spherical_bessel", "cofactors",
     }
 )  # fmt: skip
+"""What a generated module imports or defines beside the program's own functions (see `module.render`)."""
+
+RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | PRELUDE
+
+_ARRAY_TYPE = re.compile(r"\w+_\d+d_[ACF](_readonly)?")  # the Numba types of arrays: float64_1d_C
+
+
+def is_reserved(name: str) -> bool:
+    """Whether generated text may mean something else by the name."""
+    return name in RESERVED or _ARRAY_TYPE.fullmatch(name) is not None
 
 
 class Names:
@@ -32,7 +43,7 @@ class Names:
         if base[0].isdigit():
             base = f"t{base}"
         name = base
-        while name in self._taken:
+        while name in self._taken or _ARRAY_TYPE.fullmatch(name):
             n = self._next.get(base, 0) + 1
             self._next[base] = n
             name = f"{base}_{n}"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adjit.frontend import creation, expressions, indexing, iteration, lists, parts, views
+from adjit.frontend import creation, expressions, indexing, iteration, lists, parts, remedies, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
     NONE,
@@ -45,7 +45,15 @@ def attribute(lx: Lowering, array: Sym | Undef, name: str, node: ast.AST) -> Val
         return FlatValue(array)
     if name in parts.NAMES and array not in lx.lists:
         return parts.part(lx, array, name, node)
-    return Method(array, name)
+    return method(lx, array, name, node)
+
+
+def method(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
+    """A method of a whole array, not called yet."""
+    words = remedies.array_attribute(name)
+    if words is not None:
+        lx.refuse(node, *words)
+    return Method(owner, name)
 
 
 def shape_of(lx: Lowering, array: Sym) -> tuple[Atom, ...]:

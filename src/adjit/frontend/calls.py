@@ -175,6 +175,7 @@ def name_of(obj: object) -> str:
     if "<locals>" in name:
         return name.rpartition("<locals>.")[2]
     module = getattr(obj, "__module__", None) or ("numpy" if isinstance(obj, np.ufunc) else "")
+    module = "adjit" if module.startswith("adjit.") else module  # where its users find it
     return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
 
 
@@ -293,6 +294,8 @@ def _construct(lx: Lowering, cls: type, args: list[Value], kwargs: dict[str, Val
     fields = getattr(cls, "_fields", None)
     if cls is str:
         lx.refuse(node, "a string is made", "leave text out of differentiated code")
+    if home_of(cls) == "adjit":  # aj.Active(x), for a call of aj.autodiff
+        _missing(lx, cls, node)
     if not (issubclass(cls, tuple) and isinstance(fields, tuple)):
         lx.refuse(node, f"an object of class '{cls.__name__}' is made", "use a NamedTuple, tuples or arrays")
     values = dict(zip(fields, args, strict=False))

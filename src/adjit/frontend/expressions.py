@@ -217,7 +217,9 @@ def _find(lx: Lowering, frame: Frame, name: str, node: ast.AST) -> Value:
 def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     """`owner.name`."""
     if isinstance(owner, Elements):
-        return parts.part(lx, owner, name, node) if name in parts.NAMES else Method(owner, name)
+        return (
+            parts.part(lx, owner, name, node) if name in parts.NAMES else arrays.method(lx, owner, name, node)
+        )
     if isinstance(owner, Sym | Undef) and is_array(owner):
         return arrays.attribute(lx, owner, name, node)
     if isinstance(owner, Sym | Const | Undef):

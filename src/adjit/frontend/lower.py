@@ -14,7 +14,7 @@ from adjit.frontend.fence import refuse, span_of
 from adjit.frontend.liveness import Scope
 from adjit.frontend.read_source import read_source, unwrap
 from adjit.frontend.shown import refuse_stale
-from adjit.frontend.values import NONE, Static, TupleValue, Value, atoms, kind, spec_of
+from adjit.frontend.values import NONE, Method, Static, TupleValue, Value, atoms, kind, spec_of
 from adjit.ir.core import Function, If, Loop, Store, Sym, View
 from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
 from adjit.ir.visit import everywhere, reachable, walk
@@ -90,7 +90,9 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
         refuse(
             f"'{function.__name__}' returns {kind(value)}",
             lx.builder.span,
-            "return numbers, arrays or tuples",
+            f"call it: '.{value.name}(...)'"
+            if isinstance(value, Method)
+            else "return numbers, arrays or tuples",
         )
     _refuse_lists(lx, value, source.file, source.node)
     arrays = [entry[0] for entry in lx.captured.values()]

@@ -59,6 +59,18 @@ def tuple_attribute(owner: TupleValue, name: str, node: ast.AST) -> Words:
     return f"'{what}' is {kind(owner)}, which has no attribute '{name}'", remedy
 
 
+def array_attribute(name: str) -> Words | None:
+    """An attribute that no array has, or one that is no method; None for methods."""
+    found = getattr(np.ndarray, name, None)
+    if found is None:
+        near = difflib.get_close_matches(name, dir(np.ndarray), 1, 0.75)
+        remedy = f"did you mean '{near[0]}'?" if near else "fields of one's own need a NamedTuple"
+        return f"an array has no attribute '{name}'", remedy
+    if not callable(found):
+        return f"the attribute '{name}' of an array is not supported", "use its shape, ndim, size, dtype or T"
+    return None
+
+
 def outside(k: complex, count: int, node: ast.AST) -> Words:
     """A constant index outside of a tuple, which may be the shape of an array with too few axes."""
     owner = node.value if isinstance(node, ast.Subscript) else None
@@ -76,6 +88,8 @@ def in_place_of(obj: object, node: ast.AST, name: str) -> str:
     if isinstance(getattr(obj, "__wrapped__", None), FunctionType) and not library(obj):
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else name
         return f"call the function inside: {called}.__wrapped__"
+    if name.startswith("adjit."):
+        return "inside of a function aj.grad and aj.value_and_grad work; call others outside of it"
     if name in INSTEAD:
         return INSTEAD[name]
     if not hasattr(obj, "__name__"):

@@ -20,6 +20,8 @@ Vector = np.ndarray[Any, Any]
 STEPS = (4e-3, 1e-4, 4e-6)
 """The largest step of each table."""
 _ROWS = 6
+_PROBES = (1e-5, 1e-7, 1e-9)
+"""Steps between which the two sides of a kink stay as they are, while those of a smooth function meet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,17 @@ class Differences:
     def sides(self, table: int, component: int) -> tuple[Estimate, Estimate]:
         """From the left alone and from the right alone."""
         return self._estimate(table, component, -1), self._estimate(table, component, 1)
+
+    def kink(self, component: int) -> tuple[float, float] | None:
+        """The slopes to the left and to the right, where they do not approach one another with the step.
+
+        The gap of a smooth function falls with the step, that of rounding grows as it falls.
+        """
+        sides = [(float(self._slope(h, -1)[component]), float(self._slope(h, 1)[component])) for h in _PROBES]
+        gaps = [right - left for left, right in sides]
+        left, right = sides[1]
+        apart = abs(gaps[1]) > 1e-4 * (abs(left) + abs(right))
+        return sides[1] if apart and all(abs(g - gaps[1]) < 0.1 * abs(gaps[1]) for g in gaps) else None
 
     def _estimate(self, table: int, component: int, side: int) -> Estimate:
         if (table, side) not in self._tables:

@@ -17,6 +17,7 @@ from adjit.analysis.alias import Alias, written_params
 from adjit.codegen.accumulate import accumulated
 from adjit.codegen.loose import loose
 from adjit.codegen.module import Glue, Module, Step, Unit, render
+from adjit.codegen.names import RESERVED, Names, is_reserved
 from adjit.errors import ArgumentError, UnsupportedError
 from adjit.ir.core import Function, If, Raise, Stmt, Sym
 from adjit.ir.structure import Spec, TupleSpec, leaves
@@ -196,6 +197,8 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     for p in active:
         if not p.type.differentiable:
             raise ArgumentError(f"`{p.name}` of type {p.type} carries no derivative")
+    if is_reserved(function.name):  # by this name the generated text means something else
+        primal = replace(primal, function=replace(function, name=f"{function.name}_function"))
     build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
     module, meta = build_kind(request, primal, active, meta)
     return _limited_depth(module), meta
@@ -270,23 +273,26 @@ def _joint(
     )
     rev = reverse(primal.function, wish)
     units = (_unit(request, primal, rev.forward), _unit(request, primal, _last(rev.backward), True))
-    names = _Names()
+    glue_name = f"{primal.function.name}_joint"
+    names = _Names(frozenset({glue_name, rev.forward.name, rev.backward.name}))
+    results = tuple(names.fresh(f"result_{k}") for k in range(len(primal.function.results)))
+    limit = names.fresh("memory_limit")
     arguments = tuple(names(p) for p in primal.function.params)
-    results = tuple(f"result_{k}" for k in range(len(primal.function.results)))
     saved = tuple(names(s) for s in rev.saved)
-    steps = [Step((*results, *saved), rev.forward.name, (*arguments, "memory_limit"))]
+    steps = [Step((*results, *saved), rev.forward.name, (*arguments, limit))]
     arrays = [p for p in active if isinstance(p.type, Array)]
     scalars = [p for p in active if not isinstance(p.type, Array)]
-    shadows: list[str] = []
-    seeds: list[str] = []
-    adjoints: list[str] = []
     of_array = [
-        [f"d{names(p)}_{w}" if request.width > 1 else f"d{names(p)}" for w in range(request.width)]
+        [
+            names.fresh(f"d{names(p)}_{w}" if request.width > 1 else f"d{names(p)}")
+            for w in range(request.width)
+        ]
         for p in arrays
     ]
-    of_seed = [[f"{names(s)}_{w}" for w in range(request.width)] for s in rev.seeds]
+    of_seed = [[names.fresh(f"{names(s)}_{w}") for w in range(request.width)] for s in rev.seeds]
+    of_scalar = [[names.fresh(f"d{names(p)}_{w}") for w in range(request.width)] for p in scalars]
     for w in range(request.width):
-        targets = tuple(f"d{names(p)}_{w}" for p in scalars)
+        targets = tuple(group[w] for group in of_scalar)
         given = (
             *(names(p) for p in rev.kept),
             *saved,
@@ -294,14 +300,12 @@ def _joint(
             *(group[w] for group in of_seed),
         )
         steps.append(Step(targets, rev.backward.name, given))
-        adjoints += targets
-    if request.width > 1:
-        adjoints = [f"d{names(p)}_{w}" for p in scalars for w in range(request.width)]
+    adjoints = [n for group in of_scalar for n in group]
     shadows = [n for group in of_array for n in group]
     seeds = [n for group in of_seed for n in group]
     glue = Glue(
-        f"{primal.function.name}_joint",
-        (*arguments, *shadows, *seeds, "memory_limit"),
+        glue_name,
+        (*arguments, *shadows, *seeds, limit),
         tuple(steps),
         (*results, *adjoints),
     )
@@ -320,14 +324,17 @@ def _split(
     return Module(units, (), _doc(primal, "value, and pullback")), meta
 
 
-class _Names:
-    """Unique names for the glue function's variables."""
+class _Names(Names):
+    """Unique names for the glue function's variables; `functions`: those that it calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, functions: frozenset[str]) -> None:
+        super().__init__(RESERVED | functions)
         self._names: dict[Sym, str] = {}
 
     def __call__(self, s: Sym) -> str:
-        return self._names.setdefault(s, f"{s.name}_{len(self._names)}")
+        if s not in self._names:
+            self._names[s] = self.fresh(f"{s.name}_{len(self._names)}")
+        return self._names[s]
 
 
 def _doc(primal: Primal, what: str) -> str:

@@ -234,7 +234,7 @@ def _planned(function: Function, wish: Wish) -> _Plan:
                 raise UnsupportedError(
                     f"the array `{error.array.name}`, chosen by a branch, cannot be followed backwards",
                     "use one array and copy into it, or index both",
-                    function.span,
+                    error.span,
                 ) from None
             chosen.add(error.array)
 

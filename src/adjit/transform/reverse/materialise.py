@@ -32,6 +32,7 @@ from adjit.ir.core import (
     Loop,
     RefGet,
     RefNew,
+    Span,
     Store,
     Sym,
     View,
@@ -54,9 +55,9 @@ class KeepAllocationError(Exception):
 class NumberBranchError(Exception):
     """Internal: an array chosen by a branch cannot be chosen again from outside; start again with it numbered."""
 
-    def __init__(self, array: Sym):
+    def __init__(self, array: Sym, span: Span):
         super().__init__(str(array))
-        self.array = array
+        self.array, self.span = array, span
 
 
 @dataclass(eq=False)
@@ -92,6 +93,7 @@ class Materialiser:
         self.repeated: dict[int, Load] = {}
         self.versions: dict[Sym, Sym] = {}  # growing records: any version -> the last one
         self._level_memo: dict[Sym, int | None] = {}
+        self._chosen_from: dict[Sym, list[Atom]] = {}
 
     # scopes
 
@@ -189,6 +191,11 @@ class Materialiser:
 
     def _choices(self, stmt: If, s: Sym) -> list[Atom]:
         """What an array result of a branch is made from, outside the branches."""
+        if s not in self._chosen_from:
+            self._chosen_from[s] = self._outside(stmt, s)
+        return self._chosen_from[s]
+
+    def _outside(self, stmt: If, s: Sym) -> list[Atom]:
         j = stmt.results.index(s)
         found: list[Atom] = []
         for region, values in zip(
@@ -214,7 +221,7 @@ class Materialiser:
         if isinstance(stmt, Alloc):
             raise KeepAllocationError(array)
         if isinstance(stmt, If):
-            raise NumberBranchError(array)
+            raise NumberBranchError(array, stmt.span)
         if isinstance(stmt, Custom):
             raise UnsupportedError(
                 "a function with a rule of its own returns an array, in a loop, a branch or a recursion",
@@ -330,7 +337,9 @@ class Materialiser:
         return None
 
     def _if_level(self, stmt: If, s: Sym, d: int) -> int | None:
-        least = self._all((stmt.cond,), d)
+        # An array is made again where all that it is made from is at hand, which a record may give further in only.
+        outside = self._choices(stmt, s) if isinstance(s.type, Array) else []
+        least = self._all((stmt.cond, *outside), d)
         if least is None:
             return None
         j = stmt.results.index(s)

@@ -146,7 +146,7 @@ class Shadows(Materialiser):
 
     def _shadow_of_branch(self, stmt: If, a: Sym, level: int) -> tuple[Sym, int]:
         cond = self.need(stmt.cond)
-        level = self.at_level(stmt.cond, level)
+        level = self.at_level(stmt.cond, self.at_level(a, level))
         j = stmt.results.index(a)
         bodies: list[Block] = []
         values: list[Atom] = []
