@@ -133,6 +133,15 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "tolist": (lambda a: a.tolist()[0][0], "'tolist' is not supported"),
     "mode": (lambda a: tell(np.pad(a, 1, mode="linear_ramp")), "the mode of 'np.pad' 'linear_ramp'"),
     "kind": (lambda a: tell(np.histogram(a, density=True)[0]), "the argument 'density'"),
+    "keepdims": (lambda a: tell(a - a.mean(1, keepdims=a.shape[0] > 1)), "'keepdims' that is not a constant"),
+    "keepdims of a norm": (
+        lambda a: tell(np.linalg.norm(a, axis=1, keepdims=a.shape[0] > 1)),
+        "'keepdims' that is not a constant",
+    ),
+    "full_matrices": (
+        lambda a: tell(np.linalg.svd(a, full_matrices=a.shape[0] > 9)[1]),
+        "'full_matrices' that is not a constant",
+    ),
     "ranks": (lambda a: tell(np.concatenate((a, a[0]))), "different numbers of dimensions"),
 }
 

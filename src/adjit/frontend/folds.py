@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from adjit.frontend import calls, elements, expressions
-from adjit.frontend.arguments import Handler, bound
+from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import NONE, Elements, Place, Static, TupleValue, Value, same_static
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, If, Raise, Sym, const
@@ -67,7 +67,7 @@ def reduce(lx: Lowering, name: str, value: Value, given: dict[str, Value], node:
         lx.refuse(node, f"'np.{name}' of a tuple", "make it an array: np.array(...)")
     source = elements.elements_of(lx, value, node)
     axes = _axes(lx, given.get("axis", NONE), len(source.shape), node)
-    keep = expressions.truth(lx, given.get("keepdims", FALSE), node) == TRUE
+    keep = flag(lx, given.get("keepdims", FALSE), "'keepdims'", node)
     ddof = expressions.number(lx, given.get("ddof", ZERO), node)
     with lx.at(node):
         return _kept(lx, _reduced(lx, name, source, axes, ddof, node), source, axes, keep, node)
@@ -236,7 +236,7 @@ def norm(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AS
     given = bound(lx, "np.linalg.norm", ("x", "ord", "axis", "keepdims"), 1)(args, kwargs, node)
     source = elements.elements_of(lx, given["x"], node)
     axes = _axes(lx, given.get("axis", NONE), len(source.shape), node)
-    keep = expressions.truth(lx, given.get("keepdims", FALSE), node) == TRUE
+    keep = flag(lx, given.get("keepdims", FALSE), "'keepdims'", node)
     kind = _order(lx, given.get("ord", NONE), len(axes), node)
     size = elements.apply(lx, "abs", (source,), node, "numpy.abs")
     with lx.at(node):

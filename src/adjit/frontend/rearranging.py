@@ -9,7 +9,7 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import arrays, creation, elements, expressions, fancy, indexing, lanes
+from adjit.frontend import arrays, broadcasting, creation, elements, expressions, fancy, indexing, lanes
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.lanes import ALL, BACKWARDS
@@ -277,7 +277,7 @@ def take_along_axis(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AS
     chosen, source = elements.whole(lx, indices), elements.whole(lx, array)
     for d, (a, b) in enumerate(zip(chosen.shape, source.shape, strict=True)):
         if d != axis:
-            elements.check_equal(lx, a, b, "shape mismatch: indexing arrays could not be broadcast", node)
+            broadcasting.check_equal(lx, a, b, "shape mismatch: indexing arrays could not be broadcast", node)
 
     def at(places: tuple[Place, ...]) -> Atom:
         index = [elements.position(lx, p) for p in places]
