@@ -12,6 +12,7 @@ from types import FunctionType
 
 from adjit.frontend import (
     bounds,
+    contractions,
     conversions,
     counting,
     inline,
@@ -37,7 +38,7 @@ GROUPS = {
     "Sorted, and what needs an order": (sorting,),
     "Along an axis": (scans,),
     "Statistics": (statistics,),
-    "Interpolation, polynomials, products": (products,),
+    "Interpolation, polynomials, products": (products, contractions),
     "Indices, counts and comparisons": (counting,),
     "Bounds and rounding": (bounds,),
     "Written in place": (updates,),

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from adjit.frontend import broadcasting, elements, expressions, folds
+from adjit.frontend import broadcasting, elements, expressions, folds, rearranging
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import Axis, Elements, Place, Value
@@ -30,8 +30,14 @@ def outer(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.A
 
 
 def trace(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """`np.trace(a)` of a matrix."""
-    given = bound(lx, "np.trace", ("a",), 1)(args, kwargs, node)
+    """`np.trace(a, offset=0)` of a matrix."""
+    given = bound(lx, "np.trace", ("a", "offset"), 1)(args, kwargs, node)
+    offset = given.get("offset", ZERO)
+    if offset != ZERO:
+        array = elements.in_memory(lx, given["a"], node)
+        with lx.at(node):
+            found = rearranging.diagonal_of(lx, array, offset, "np.trace", node)
+            return folds.total(lx, found, frozenset((0,)), node)
     a = elements.elements_of(lx, given["a"], node)
     if len(a.shape) != 2:
         lx.refuse(node, "'np.trace' of an array that is not a matrix", "write the loop")
