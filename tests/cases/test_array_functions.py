@@ -133,6 +133,22 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "tolist": (lambda a: a.tolist()[0][0], "'tolist' is not supported"),
     "mode": (lambda a: tell(np.pad(a, 1, mode="linear_ramp")), "the mode of 'np.pad' 'linear_ramp'"),
     "kind": (lambda a: tell(np.histogram(a, density=True)[0]), "the argument 'density'"),
+    "keepdims": (lambda a: tell(a - a.mean(1, keepdims=a.shape[0] > 1)), "'keepdims' that is not a constant"),
+    "keepdims of a norm": (
+        lambda a: tell(np.linalg.norm(a, axis=1, keepdims=a.shape[0] > 1)),
+        "'keepdims' that is not a constant",
+    ),
+    "subscripts": (lambda a: np.einsum("...i->", a), "give each axis a letter"),
+    "one beside more": (lambda a: tell(np.einsum("ij,ik->jk", a[:1], a)), "a slice of at most one element"),
+    "where": (lambda a: np.max(a, where=a > 0, initial=0.0), "'np.max' with argument 'where'"),
+    "endpoint": (
+        lambda a: tell(np.linspace(0.0, a[0, 0], 3, endpoint=a.shape[0] > 1)),
+        "'endpoint' that is not",
+    ),
+    "full_matrices": (
+        lambda a: tell(np.linalg.svd(a, full_matrices=a.shape[0] > 9)[1]),
+        "'full_matrices' that is not a constant",
+    ),
     "ranks": (lambda a: tell(np.concatenate((a, a[0]))), "different numbers of dimensions"),
 }
 
@@ -142,6 +158,16 @@ def test_refused(name: str) -> None:
     program, message = REFUSED[name]
     with pytest.raises(aj.AdjitError, match=re.escape(message)):
         aj.grad(program)(A)
+
+
+def test_shapes_of_contractions(uncompiled: None) -> None:
+    for subscripts in ("ij,jk", "ij,ji->j"):
+        with pytest.raises(ValueError, match=r"differ|do not fit"):
+            aj.vjp(
+                lambda a, how: np.einsum("ij,jk", a, a) if how == "ij,jk" else np.einsum("ij,ji->j", a, a),
+                A,
+                subscripts,
+            )
 
 
 def named_view(a):

@@ -268,3 +268,85 @@ def test_an_array_of_one_branch_stored_to_in_another(k: int, of_u: list[float]) 
     _, pull = aj.vjp(aj.pure(made_then_stored_in_another_branch), A.copy(), np.array([0.3, 0.6, 0.7, 0.2]), k)
     du, dv, _ = pull((np.ones(4),))
     assert (du.tolist(), dv.tolist()) == (of_u, [1.0] * 4)
+
+
+def repeated(x, a, n):
+    v = x
+    for _ in range(n):
+        v = a @ v * v
+    return np.sum(v)
+
+
+def conjugate(b, a, n):
+    x = np.zeros(3)
+    r = b - a @ x
+    p = r.copy()
+    for _ in range(n):
+        q = a @ p
+        step = (r @ r) / (p @ q)
+        x = x + step * p
+        left = r - step * q
+        p = left + (left @ left) / (r @ r) * p
+        r = left
+    return x @ x
+
+
+def chosen(x, y, n):
+    p = x
+    for t in range(n):
+        if t % 2:
+            p = p[::-1] * y
+        else:
+            q = np.sin(p)
+            p = q * p
+    return np.sum(p * p)
+
+
+def exchanged(a, b, n):
+    for _ in range(n):
+        c = a * b
+        a, b = b, c + a
+    return a @ b
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+@pytest.mark.parametrize("f", [repeated, conjugate, chosen, exchanged], ids=lambda f: f.__name__)
+def test_reverse_over_reverse(f: Callable[..., Any], n: int, uncompiled: None) -> None:
+    """The cotangent of the gradient, paired with a direction, is the gradient's tangent paired with it."""
+    rng = np.random.default_rng(n)
+    x, t, ct = rng.uniform(0.5, 1.5, (3, 3))
+    other = np.eye(3) * 2.0 + 0.1 if f in (repeated, conjugate) else x[::-1].copy()
+    n = min(n, 2) if f is conjugate else n
+    _, pullback = aj.vjp(aj.grad(f), x, other, n)
+    tangent = aj.jvp(aj.grad(f), (x, other, n), (t, None, None))[1]
+    np.testing.assert_allclose(np.sum(pullback(ct)[0] * t), np.sum(ct * tangent), rtol=1e-9)
+
+
+def scaled(x, n):
+    return x * x if n == 0 else scaled(x, n - 1) * x
+
+
+def carried_on(x, n):
+    v = x
+    for i in range(n):
+        v = scaled(v, i) * 0.5
+        v = scaled(v, 1)[::-1]
+    return np.sum(v * x)
+
+
+def picked(x, n):
+    v = scaled(x, 1)
+    for i in range(n):
+        w = scaled(x, i)
+        if w[0] > 0.5:
+            v = w
+        v[1] *= x[0]
+    return np.sum(v * v)
+
+
+@pytest.mark.parametrize("n", [0, 2])
+@pytest.mark.parametrize("f", [carried_on, picked], ids=lambda f: f.__name__)
+def test_arrays_of_recursive_functions_are_rebound(f: Callable[..., Any], n: int, uncompiled: None) -> None:
+    x = np.array([0.9, 0.7, 0.8])
+    assert aj.value_and_grad(f)(x.copy(), n)[0] == pytest.approx(f(x.copy(), n), rel=1e-14)
+    aj.check_grad(f, x.copy(), n)

@@ -336,7 +336,6 @@ def with_rule(x):
         (last, (np.ones(3), 2), "returns an array that it did not allocate"),
         (with_rule, (1.0,), "a rule"),
         (compared, (1.0, 3), "calls a function that calls itself"),
-        (carried, (np.ones(3), 2), "which a recursive function returned, is carried"),
         (njit(other_types), (1.0, 3), "arguments of other types"),
     ],
 )

@@ -40,6 +40,17 @@ def numpy_function(x):
     return np.sqrt(2.0) * x[0]
 
 
+def of_python_floats(x, d):
+    """`math` gives Python numbers, of float64 elements too."""
+    products = (
+        math.exp(d[0]) * x[0],
+        math.pow(d[0], 2) * x[0],
+        math.fmod(d[0], 2.0) * x[0],
+        math.cbrt(d[0]) * x[0],
+    )
+    return (*products, np.exp(d[0]) * x[0])
+
+
 def clipped(x, limit):
     best = x[0]
     for i in range(len(x)):
@@ -72,6 +83,7 @@ _CASES: list[tuple[Any, tuple[Any, ...]]] = [
     (mean, (_floats(),)),
     (strong, (_floats(),)),
     (numpy_function, (_floats(),)),
+    (of_python_floats, (_floats(), np.array([0.7]))),
     (clipped, (_floats(), 0.7)),
     (small_ints, (np.array([5, 7], np.int32),)),
     (branchy, (_floats(),)),

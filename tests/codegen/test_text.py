@@ -14,6 +14,7 @@ from adjit.codegen.module import Module, Unit, render
 from adjit.codegen.numba_cpu import emit
 from adjit.ir.core import Const, Function, If, Let, Load, Loop, Store, Sym, const
 from adjit.ir.types import BOOL, FLOAT32, FLOAT64, INT64, Array
+from adjit.runtime.compile import load
 from tests.codegen import plain_programs
 from tests.codegen.round_trip import lowered
 
@@ -200,3 +201,46 @@ def test_special_function_helpers_are_copied() -> None:
     text = render(Module((Unit(Function("f", (a,), (Let(r, "digamma", (a,)),), (r,))),)))
     assert '@njit(cache=True, error_model="numpy")\ndef digamma(' in text
     assert "import math" in text
+
+
+def many(x):
+    return (
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        x,
+        np.where(x > 0, 1, x),
+    )
+
+
+def test_many_results_are_names() -> None:
+    """Numba reads no choice among more than 30 values that leave a function."""
+    program = infer(lowered(njit(many), (2.0,)).function)
+    assert " if " not in emit(program).splitlines()[-1]
+    assert load(render(Module((Unit(program),))))["many"](2.0) == (*[2.0] * 30, 1.0)

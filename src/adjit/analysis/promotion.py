@@ -2,8 +2,9 @@
 
 Under NumPy 2 a Python number is *weak*: it takes the dtype of the strong value that it meets, so that
 `0.5 * x[i]` is float32 with float32 `x`. Weak are literals, Python-number arguments, loop indices, extents,
-what Python's own conversions give (`int(x)`, `math.floor(x)`), and what is computed only from these with
-operators and `math`; what a NumPy function returns is strong, as `np.sqrt(2.0)` is a `np.float64`.
+what Python's own conversions and `math` give (`int(x)`, `math.sin(x)`), and what is computed only from these with
+operators; what a NumPy function returns is strong, as `np.sqrt(2.0)` is a `np.float64`. One exception: `math` of a
+float32 stays float32, which Python would compute in double precision, so that float32 code is that throughout.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _PYTHON_NUMBERS = frozenset(f"{m}{n}" for m in ("", "builtins.") for n in ("int", "float", "bool", "complex"))
 _CONVERSIONS = frozenset({"int", "float", "complex"})
 _PYTHON_INTS = frozenset({"math.floor", "math.ceil", "math.trunc", "round", "builtins.round"})
+_ALIASES = frozenset({"math.fmod", "math.cbrt"})
+"""Functions that Numba lacks: printed as the operation's own."""
 _ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
 
 
@@ -44,7 +47,7 @@ class Typing:
 
 def spelling_of(let: Let) -> str | None:
     """The dotted name of the function that the statement calls; None for operators and adjit's own helpers."""
-    if let.fn is not None:
+    if let.fn is not None and let.fn not in _ALIASES:
         return let.fn
     if let.op in OPERATORS:
         return None
@@ -111,6 +114,8 @@ def spelled_as(let: Let, arguments: tuple[Type, ...], result: Scalar) -> str | N
 
     None for a NumPy function too that is an operator on operands of these types.
     """
+    if let.fn in _ALIASES:
+        return None
     if let.op in _OPERATORS and let.fn is not None and let.fn.startswith("numpy."):
         return None if _ask(replace(let, fn=None), arguments) == result else let.fn
     if let.op != "cast" or let.fn not in _CONVERSIONS or _ask(let, arguments) == result:
@@ -163,6 +168,8 @@ def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     if common is None:
         return Typing(casts, raw, Fact(raw))
     if common.weak and (let.fn is None or not let.fn.startswith(("numpy.", "np."))):
+        return Typing(casts, raw, Fact(raw, True))
+    if (let.fn or "").startswith("math.") and raw == FLOAT64:
         return Typing(casts, raw, Fact(raw, True))
     assert isinstance(common.type, Scalar)
     narrow = raw.is_int and common.type.is_int and not common.weak

@@ -41,7 +41,8 @@ _MAX_WEIGHT = 24
 _RAISING = frozenset({"div", "floordiv", "mod", "pow"})
 _BARRIERS = (Store, Loop, If, Custom, Call, Raise, RefAppend, Whole)
 _MANY = 25
-"""More arguments of a call than this are plain names: past 30 of them Numba reads no other call."""
+"""More arguments of a call, or results, than this are plain names: past 30 of them Numba reads no other call, and
+no choice (`a if c else b`)."""
 
 _CONTROL = (Loop, If, Custom, Call, Raise)
 
@@ -216,7 +217,7 @@ class Plan:
         """Whether the place that reads the target can hold an expression."""
         if user is None:
             if end.returned:
-                return (source_line(stmt.span) or "").startswith("return")
+                return len(end.atoms) <= _MANY and (source_line(stmt.span) or "").startswith("return")
             return end.line in (0, stmt.span.line)
         if isinstance(user, Ensure | RefAppend | Custom | Whole) or user.span.line != stmt.span.line:
             return False

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from adjit.frontend import expressions
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import Value
+from adjit.ir.core import Const
 
 Handler = Callable[[Lowering, list[Value], dict[str, Value], ast.AST], Value]
 
@@ -27,3 +29,13 @@ def bound(lx: Lowering, name: str, names: tuple[str, ...], required: int) -> Cal
         return given
 
     return bind
+
+
+def flag(lx: Lowering, value: Value, what: str, node: ast.AST) -> bool:
+    """A bool that is known when the program is built."""
+    found = expressions.truth(lx, value, node)
+    if isinstance(found, Const):
+        return bool(found.value)
+    lx.refuse(
+        node, f"{what} that is not a constant", "write True or False; a string argument is a constant, too"
+    )

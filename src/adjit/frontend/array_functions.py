@@ -12,6 +12,7 @@ from types import FunctionType
 
 from adjit.frontend import (
     bounds,
+    contractions,
     conversions,
     counting,
     fourier,
@@ -39,7 +40,7 @@ GROUPS = {
     "Sorted, and what needs an order": (sorting,),
     "Along an axis": (scans,),
     "Statistics": (statistics,),
-    "Interpolation, polynomials, products": (products,),
+    "Interpolation, polynomials, products": (products, contractions),
     "Fourier transforms": (fourier,),
     "Parts of complex arrays": (parts,),
     "Indices, counts and comparisons": (counting,),

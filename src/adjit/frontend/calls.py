@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import math
 from collections.abc import Callable, Sequence
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import NoReturn
@@ -232,7 +233,9 @@ def apply_rule(lx: Lowering, obj: Callable[..., object], args: tuple[Atom, ...],
     rule = rules.find(obj, len(args))
     if rule is None:
         lx.refuse(node, f"'{name_of(obj)}' with {len(args)} arguments is not supported")
-    fn = rules.spelling(obj) if rule.symbol is None else None
+    fn = rules.spelling(obj) if rule.symbol is None or obj is math.pow else None
+    if fn is None and home_of(obj) == "math":
+        fn = f"math.{rule.op}"  # an alias
     with lx.at(node):
         return lx.let(rule.op, *args, type=BOOL if rule.op in BOOL_OPS else UNKNOWN, fn=fn)
 

@@ -434,6 +434,13 @@ class Lowering:
         self.stretches = True
         return args in self.ones
 
+    def is_known(self, extent: Atom) -> bool:
+        """Whether it is known if an extent is one: of constants, and of arguments."""
+        if not isinstance(extent, Sym):
+            return True
+        op, args = self.integers.meanings.get(extent, ("", ()))
+        return op == "dim" and args[0] in self.params
+
     # views of leading axes, so that a[i][j] is one load
 
     def prefix(self, array: Sym) -> tuple[Sym, tuple[Atom, ...]]:

@@ -6,7 +6,7 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import calls, elements, expressions, lanes, matrices
+from adjit.frontend import broadcasting, calls, elements, expressions, lanes, matrices
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import Static, TupleValue, Value
@@ -35,7 +35,7 @@ def item(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
     if not numbers:
         for extent in elements.whole(lx, array).shape:
             message = "can only convert an array of size 1 to a Python scalar"
-            elements.check_equal(lx, extent, const(1), message, node)
+            broadcasting.check_equal(lx, extent, const(1), message, node)
         return lx.builder.load(array, tuple(const(0) for _ in range(rank)))
     lx.refuse(node, "'item' with a flat index", "give an index for each axis")
 

@@ -6,7 +6,7 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import arrays, creation, elements, expressions, fancy, folds, lanes
+from adjit.frontend import arrays, broadcasting, creation, elements, expressions, fancy, folds, lanes, stores
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import counts
@@ -39,7 +39,7 @@ def argwhere(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
     made = lx.builder.alloc("at", Array(INT64, 2, "C"), shape)
     for d, index in enumerate(found):
         column = elements.part(lx, made, (Axis(ZERO, ONE, shape[0]), const(d)))
-        elements.assign(lx, column, index, node)
+        stores.assign(lx, column, index, node)
     return made
 
 
@@ -122,13 +122,14 @@ def _counted(
 
 def _close(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST, name: str) -> Elements:
     given = bound(lx, name, ("a", "b", "rtol", "atol", "equal_nan"), 2)(args, kwargs, node)
-    a, b = (elements.elements_of(lx, given[k], node) for k in ("a", "b"))
-    shape, (a, b) = elements.broadcast(lx, (a, b), node)
+    pair = [elements.elements_of(lx, given[k], node) for k in ("a", "b")]
+    a, b = broadcasting.stretched(lx, pair, node)
+    shape, (a, b) = broadcasting.broadcast(lx, (a, b), node)
     more = [given.get("rtol", Const(1e-5, FLOAT64)), given.get("atol", Const(1e-8, FLOAT64))]
     more.append(given.get("equal_nan", FALSE))
 
     def at(places: tuple[Place, ...]) -> Atom:
-        pair = [s.at(elements.aligned(places, s.shape)) for s in (a, b)]
+        pair = [s.at(broadcasting.aligned(places, s.shape)) for s in (a, b)]
         return lanes.number(lx, counts.close, [*pair, *more], node)
 
     return Elements(shape, at, BOOL)

@@ -7,11 +7,11 @@ import ast
 import numpy as np
 from numba.core import types as nb_types
 
-from adjit.frontend import arrays, elements, expressions, inline, iteration, joining, library, lists
-from adjit.frontend.arguments import Handler, bound
+from adjit.frontend import arrays, elements, expressions, inline, iteration, joining, library, lists, stores
+from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import NONE, Static, TupleValue, Value, is_array, is_scalar, kind, same_static
-from adjit.ir.core import ONE, ZERO, Atom, Const, Sym, const
+from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, Sym, const
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UNKNOWN, Array, Scalar
 
 Arguments = dict[str, Value]
@@ -81,6 +81,8 @@ def create(lx: Lowering, name: str, given: Arguments, node: ast.AST) -> Value:
         shape = shape_arg(lx, given["shape"], node)
     fill: Atom | None = None
     if name.startswith("full"):
+        if elements.ndim_of(given["fill_value"]):
+            return _filled(lx, shape, given["fill_value"], dtype, node)
         fill = expressions.number(lx, given["fill_value"], node)
         dtype = dtype or (fill.type if isinstance(fill, Sym) and isinstance(fill.type, Scalar) else UNKNOWN)
     dtype = dtype or FLOAT64
@@ -89,6 +91,15 @@ def create(lx: Lowering, name: str, given: Arguments, node: ast.AST) -> Value:
         fill = zero_of(dtype, int(one)) if dtype.known else const(int(one))
     layout = "C" if like is None else "?"
     return lx.builder.alloc("a", Array(dtype, len(shape), layout), shape, fill, like)
+
+
+def _filled(lx: Lowering, shape: tuple[Atom, ...], value: Value, dtype: Scalar | None, node: ast.AST) -> Sym:
+    """An array filled with an array: of this row, say."""
+    type_ = Array(dtype or elements.dtype_of(value), len(shape), "C")
+    made = lx.builder.alloc("a", type_, shape)
+    with lx.builder.filling(made):
+        stores.assign(lx, elements.whole(lx, made), value, node)
+    return made
 
 
 def eye(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -154,14 +165,22 @@ def _integers(lx: Lowering, bounds: iteration.RangeValue, given: Arguments, node
 
 
 def linspace(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """np.linspace(start, stop, num)."""
-    given = bound(lx, "np.linspace", ("start", "stop", "num"), 2)(args, kwargs, node)
+    """np.linspace(start, stop, num=50, endpoint=True)."""
+    given = bound(lx, "np.linspace", ("start", "stop", "num", "endpoint"), 2)(args, kwargs, node)
     start, stop = (expressions.number(lx, given[k], node) for k in ("start", "stop"))
     num = expressions.number(lx, given.get("num", const(50)), node)
     made = lx.builder.alloc("a", Array(UNKNOWN, 1, "C"), (num,))
+    ends = flag(lx, given.get("endpoint", TRUE), "'endpoint'", node)
     with lx.builder.filling(made):
-        inline.call_library(lx, library.linspace, [made, start, stop, num], node)
+        inline.call_library(lx, library.linspace if ends else library.spaced, [made, start, stop, num], node)
     return made
+
+
+def logspace(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    """np.logspace(start, stop, num=50, endpoint=True, base=10.0)."""
+    given = bound(lx, "np.logspace", ("start", "stop", "num", "endpoint", "base"), 2)(args, kwargs, node)
+    base = given.pop("base", Const(10.0, FLOAT64))
+    return expressions.binary(lx, ast.Pow(), base, linspace(lx, [], given, node), node)
 
 
 # np.array

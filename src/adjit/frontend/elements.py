@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
-from adjit.frontend import arrays, calls, expressions, library
-from adjit.frontend.context import DeadPath, Lowering
+from adjit.frontend import arrays, broadcasting, calls, expressions
+from adjit.frontend.context import Lowering
 from adjit.frontend.shown import Copy
 from adjit.frontend.values import (
     Axis,
@@ -25,7 +24,7 @@ from adjit.frontend.values import (
     is_scalar,
     kind,
 )
-from adjit.ir.core import ONE, ZERO, Atom, Call, Const, If, Loop, Raise, Slice, Store, Sym, Undef, const
+from adjit.ir.core import ONE, ZERO, Atom, Call, Const, Loop, Store, Sym, Undef, const
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.ir.visit import walk
 
@@ -142,111 +141,19 @@ def position(lx: Lowering, place: Place) -> Atom:
     return shifted(lx, place.index, place.shift)
 
 
-# shapes
-
-
-def broadcast(
-    lx: Lowering, operands: Sequence[Elements], node: ast.AST
-) -> tuple[tuple[Atom, ...], list[Elements]]:
-    """The common shape by NumPy's rules, and the operands with the extents spelled out that are stretched.
-
-    Stretched are extents that are known to be one: constants, and extents of arguments. What is not known to agree is
-    checked at run time; another extent that only turns out to be one there is not stretched: that raises, too.
-    """
-    rank = max((len(o.shape) for o in operands), default=0)
-    out: list[Atom] = []
-    shapes = [list(o.shape) for o in operands]
-    for d in range(rank):
-        at = [(s, len(s) - rank + d) for s in shapes if len(s) - rank + d >= 0]
-        extents = [s[k] for s, k in at]
-        if not all(lx.integers.same(e, extents[0]) for e in extents):
-            for s, k in at:
-                s[k] = ONE if lx.is_one(s[k]) else s[k]
-        wide = [s[k] for s, k in at if s[k] != ONE]
-        out.append(agreed(lx, wide, node) if wide else ONE)
-    pairs = zip(operands, shapes, strict=True)
-    return tuple(out), [o if list(o.shape) == s else replace(o, shape=tuple(s)) for o, s in pairs]
-
-
-def stretched(
-    lx: Lowering, operands: Sequence[Elements], node: ast.AST, fixed: tuple[Atom, ...] = ()
-) -> list[Elements]:
-    """The operands; an extent of at most one (`a[:1]`, `a[i : i + 1]`) is one beside an axis that may be longer.
-
-    fixed: the shape that they are stored into.
-    """
-    out: list[Elements] = []
-    for o in operands:
-        shape = list(o.shape)
-        for d in range(-len(shape), 0):
-            others = [s[d] for s in (*(p.shape for p in operands), fixed) if len(s) >= -d]
-            wide = next((e for e in others if e != ONE and not _may_stretch(lx, e)), None)
-            if shape[d] != ONE and wide is not None and _may_stretch(lx, shape[d]):
-                _check_one(lx, shape[d], wide, node)
-                shape[d] = ONE
-        if tuple(shape) != o.shape:  # in memory, as nothing may be computed where there is nothing
-            source = o if o.part is not None else whole(lx, materialise(lx, o, node))
-            o = replace(source, shape=tuple(shape))
-        out.append(o)
-    return out
-
-
-def _may_stretch(lx: Lowering, extent: Atom) -> bool:
-    """Whether an extent is known to be none or one, but not which."""
-    return not isinstance(extent, Const) and lx.integers.at_most_one(extent)
-
-
-def _check_one(lx: Lowering, extent: Atom, wide: Atom, node: ast.AST) -> None:
-    """Raise ValueError unless an extent of at most one fits a longer one: it is one, or nothing fits nothing."""
-    if extent == ONE:
-        return
-    failure = Raise("ValueError", ("operands could not be broadcast together",), lx.span(node))
-    with lx.at(node):
-        none, other = (lx.let("ne", extent, e, type=BOOL) for e in (ONE, wide))
-        lx.builder.append(If(lx.let("and_", none, other, type=BOOL), (failure,), (), span=lx.span(node)))
-
-
-def agreed(lx: Lowering, extents: Sequence[Atom], node: ast.AST) -> Atom:
-    """One of the extents, all of which must be equal."""
-    first = next((e for e in extents if isinstance(e, Const)), extents[0])
-    for other in extents:
-        check_equal(lx, other, first, "operands could not be broadcast together", node)
-    return first
-
-
-def check_equal(lx: Lowering, a: Atom, b: Atom, message: str, node: ast.AST) -> None:
-    """Raise ValueError if two extents differ, if it is not known that they do not."""
-    same = lx.integers.same(a, b)
-    if same:
-        return
-    failure = Raise("ValueError", (message,), lx.span(node))
-    with lx.at(node):
-        if same is False:
-            lx.builder.append(failure)
-            raise DeadPath
-        lx.builder.append(If(lx.let("ne", a, b, type=BOOL), (failure,), (), span=lx.span(node)))
-    lx.integers.learn(a, b)
-
-
-def aligned(places: tuple[Place, ...], shape: tuple[Atom, ...]) -> tuple[Place, ...]:
-    """The places of an operand of this shape, where the result stands at `places`."""
-    own = places[len(places) - len(shape) :]
-    return tuple(Place(ZERO) if e == ONE else p for p, e in zip(own, shape, strict=True))
-
-
 # operations
 
 
 def apply(lx: Lowering, op: str, args: Sequence[Value], node: ast.AST, fn: str | None = None) -> Elements:
     """`op` of each element of operands that are broadcast together."""
-    operands = stretched(lx, [elements_of(lx, a, node) for a in args], node)
-    shape, operands = broadcast(lx, operands, node)
-    operands = [_once(lx, o, shape, node) for o in operands]
+    operands = broadcasting.stretched(lx, [elements_of(lx, a, node) for a in args], node)
+    shape, operands = broadcasting.broadcast(lx, operands, node)
+    operands = [once(lx, o, shape, node) for o in operands]
     span = lx.span(node)
     type_ = _type(op, operands)
 
     def at(places: tuple[Place, ...]) -> Atom:
-        atoms = [o.at(aligned(places, o.shape)) for o in operands]
+        atoms = [o.at(broadcasting.aligned(places, o.shape)) for o in operands]
         before, lx.builder.span = lx.builder.span, span
         try:
             target = lx.let(op, *atoms, type=BOOL if type_ == BOOL else UNKNOWN, fn=fn)
@@ -281,7 +188,7 @@ def cast(lx: Lowering, value: Elements, dtype: Scalar, node: ast.AST) -> Element
     return Elements(value.shape, at, dtype)
 
 
-def _once(lx: Lowering, operand: Elements, shape: tuple[Atom, ...], node: ast.AST) -> Elements:
+def once(lx: Lowering, operand: Elements, shape: tuple[Atom, ...], node: ast.AST) -> Elements:
     """The operand; in memory if broadcasting would compute its elements several times."""
     if operand.part is not None or not operand.shape:
         return operand
@@ -455,62 +362,6 @@ def copied(lx: Lowering, value: Value, node: ast.AST) -> Sym:
     return materialise(lx, elements_of(lx, value, node), node)
 
 
-def fitted(lx: Lowering, source: Elements, shape: tuple[Atom, ...], message: str, node: ast.AST) -> Elements:
-    """The source of a store into this shape: extents of one may stand in front, the others must fit."""
-    while len(source.shape) > len(shape):
-        if not lx.is_one(source.shape[0]):
-            lx.refuse(node, f"{kind(source)} is assigned to {len(shape)} dimensions")
-        inner = source.at
-        source = Elements(source.shape[1:], lambda p, at=inner: at((Place(ZERO), *p)), source.dtype)
-    (source,) = stretched(lx, [source], node, shape)
-    own = list(source.shape)
-    for k, extent in enumerate(shape[len(shape) - len(own) :]):
-        if own[k] != ONE and not lx.integers.same(own[k], extent):
-            if lx.is_one(own[k]):
-                own[k] = ONE
-            else:
-                check_equal(lx, own[k], extent, message, node)
-    return replace(source, shape=tuple(own))
-
-
-def assign(lx: Lowering, target: Elements, value: Value, node: ast.AST) -> None:
-    """`target[...] = value`: numbers and smaller arrays are broadcast."""
-    assert target.part is not None
-    base, items = target.part
-    source = elements_of(lx, value, node)
-    source = fitted(lx, source, target.shape, "cannot assign slice from input of different size", node)
-    source = _once(lx, source, target.shape, node)
-    axes = axes_of(items)
-    bounds = [_bounds(lx, a) for a in axes]
-    fortran = isinstance(base.type, Array) and base.type.layout == "F"
-    order = range(len(axes))[::-1] if fortran else None
-
-    def element(places: tuple[Place, ...]) -> None:
-        v = source.at(aligned(places, source.shape))
-        lx.builder.store(base, index_at(lx, items, places), v)
-
-    with lx.at(node):
-        if not axes:
-            element(())
-        else:
-            starts, stops = [b[0] for b in bounds], [b[1] for b in bounds]
-            nest(lx, target.shape, element, starts, stops, order, bool(source.shape))
-
-
-def _bounds(lx: Lowering, axis: Axis) -> tuple[int, Atom]:
-    """Where the index of a loop over a part of an axis runs: along the axis itself, where its start is a constant."""
-    if axis.step == ONE and isinstance(axis.start, Const):
-        start = int(axis.start.value.real)
-        return start, axis.stop or shifted(lx, axis.extent, start)
-    return 0, axis.extent
-
-
-def refuse_narrowing(lx: Lowering, target: Elements, value: Value, node: ast.AST) -> None:
-    """NumPy does not update integers in place with floats (an assignment cuts them)."""
-    if target.dtype.known and target.dtype.is_int and dtype_of(value).is_float:
-        lx.refuse(node, "an array of integers is updated in place with floats", "make it an array of floats")
-
-
 def wrote(lx: Lowering, mark: int) -> bool:
     """Whether statements since the mark may have changed memory that was there before."""
     return any(
@@ -530,71 +381,3 @@ def settle(lx: Lowering, value: Value, mark: int, node: ast.AST) -> Value:
         kept = materialise(lx, value, node)
     lx.builder.insert(mark, tuple(block))
     return kept
-
-
-# slices
-
-
-def axis_of(lx: Lowering, s: Slice, n: Atom, node: ast.AST) -> Axis:
-    """A slice of an axis of extent `n`, by Python's rules."""
-    step = ONE if s.step is None else s.step
-    if isinstance(step, Const) and step.value == 0:
-        lx.refuse(node, "a slice with step 0")
-    if step == ONE:
-        start = _low(lx, s.start, n)
-        stop = n if s.stop is None else _high(lx, s.stop, n)
-        if start is not None and stop is not None:
-            return Axis(start, ONE, _count(lx, start, stop), stop)
-    if s.start is None and s.stop is None and step == const(-1):
-        return Axis(expressions.integer(lx, "sub", n, ONE), step, n)
-    given = [0 if p is None else p for p in (s.start, s.stop)]
-    flags = [const(p is not None) for p in (s.start, s.stop)]
-    args: list[Value] = [*(const(p) if isinstance(p, int) else p for p in given), *flags, step, n]
-    from adjit.frontend import inline
-
-    found = inline.call_library(lx, library.slice_range, args, node)
-    start, extent = expressions.items_of(lx, found, node)
-    numbers = [expressions.number(lx, v, node) for v in (start, extent)]
-    lx.integers.counts.update(v for v in numbers if isinstance(v, Sym))
-    if s.start is not None and s.stop is not None and lx.integers.follows(s.stop, s.start) and step == ONE:
-        lx.integers.units.update(v for v in numbers[1:] if isinstance(v, Sym))
-    return Axis(numbers[0], step, numbers[1])
-
-
-def _low(lx: Lowering, a: Atom | None, n: Atom) -> Atom | None:
-    """A slice's start for step 1, not below 0; it may be beyond the end. None where its sign is not known."""
-    if a is None:
-        return ZERO
-    below = lx.integers.negative(a)
-    if below is None:
-        return None
-    return a if not below else _clipped(lx, _from_end(lx, n, a))
-
-
-def _high(lx: Lowering, a: Atom, n: Atom) -> Atom | None:
-    """A slice's stop for step 1, not beyond the end; it may be below 0."""
-    below = lx.integers.negative(a)
-    if below is None:
-        return None
-    if below:
-        return _from_end(lx, n, a)
-    if lx.integers.at_most(a, n):
-        return a
-    return lx.let("min", a, n, type=INT64, fn="min", name="stop")
-
-
-def _from_end(lx: Lowering, n: Atom, a: Atom) -> Atom:
-    """`n + a`, of a negative `a`."""
-    return shifted(lx, n, int(a.value.real)) if isinstance(a, Const) else expressions.integer(lx, "add", n, a)
-
-
-def _count(lx: Lowering, start: Atom, stop: Atom) -> Atom:
-    return _clipped(lx, expressions.integer(lx, "sub", stop, start))
-
-
-def _clipped(lx: Lowering, a: Atom) -> Atom:
-    """`max(0, a)`."""
-    below = lx.integers.negative(a)
-    if below is not None:
-        return ZERO if below else a
-    return lx.let("max", ZERO, a, type=INT64, fn="max", name="count")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from adjit.frontend import elements, expressions, indexing
+from adjit.frontend import broadcasting, elements, expressions, indexing, slices, stores
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import Axis, Elements, Place, Static, Value, is_array, is_scalar, kind
 from adjit.ir.core import ONE, ZERO, Atom, If, Slice, Sym
@@ -40,7 +40,7 @@ class Picking:
         index: list[Atom] = []
         for item in self.items:
             if isinstance(item, Elements):
-                index.append(item.at(elements.aligned(picked, item.shape)))
+                index.append(item.at(broadcasting.aligned(picked, item.shape)))
             elif isinstance(item, Axis):
                 index += elements.index_at(lx, (item,), (next(rest),))
             elif item is None:
@@ -54,7 +54,8 @@ class Picking:
 def picking(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) -> Picking:
     """What `owner[parts]` names, where at least one part is an array."""
     items = _items(lx, owner, parts, node)
-    common, arrays = elements.broadcast(lx, [i for i in items if isinstance(i, Elements)], node)
+    chosen_by = broadcasting.stretched(lx, [i for i in items if isinstance(i, Elements)], node)
+    common, arrays = broadcasting.broadcast(lx, chosen_by, node)
     rest = iter(arrays)
     items = tuple(next(rest) if isinstance(i, Elements) else i for i in items)
     chosen = [k for k, i in enumerate(items) if i is not None and not isinstance(i, Axis)]
@@ -85,7 +86,7 @@ def _items(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) ->
     axis = 0
     for p in (*spelled[:at], *missing, *spelled[at + len(dots) :]):
         if isinstance(p, Slice):
-            out.append(elements.axis_of(lx, p, lx.extent(owner, axis), node))
+            out.append(slices.axis_of(lx, p, lx.extent(owner, axis), node))
         elif isinstance(p, Static) and p.value is None:
             out.append(None)
             continue
@@ -94,7 +95,7 @@ def _items(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) ->
         else:
             item = indexing.item(lx, p, node)
             whole = isinstance(item, Slice)
-            out.append(elements.axis_of(lx, item, lx.extent(owner, axis), node) if whole else item)
+            out.append(slices.axis_of(lx, item, lx.extent(owner, axis), node) if whole else item)
         axis += _axes_of(p)
     return tuple(out)
 
@@ -115,10 +116,15 @@ def _index_arrays(lx: Lowering, owner: Sym, axis: int, part: Value, node: ast.AS
         lx.refuse(node, f"an array of {dtype} is used as an index", "convert it: idx.astype(np.int64)")
     if dtype != BOOL:
         return [elements.whole(lx, whole)]
-    for d, extent in enumerate(elements.whole(lx, whole).shape):
-        message = "boolean index did not match indexed array"
-        elements.check_equal(lx, extent, lx.extent(owner, axis + d), message, node)
+    _check_mask(lx, elements.whole(lx, whole), owner, axis, node)
     return [elements.whole(lx, a) for a in nonzero(lx, whole, node)]
+
+
+def _check_mask(lx: Lowering, mask: Elements, owner: Sym, axis: int, node: ast.AST) -> None:
+    """Raise IndexError unless a mask has the extents of the array from this axis on."""
+    for d, extent in enumerate(mask.shape, axis):
+        message = f"boolean index did not match indexed array along axis {d}"
+        broadcasting.check_equal(lx, extent, lx.extent(owner, d), message, node, "IndexError")
 
 
 def gather(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) -> Elements:
@@ -132,9 +138,12 @@ def scatter(lx: Lowering, owner: Value, parts: tuple[Value, ...], value: Value, 
     """`owner[parts] = value`."""
     if not isinstance(owner, Sym) or not is_array(owner) or owner in lx.lists:
         lx.refuse(node, f"elements of {kind(owner)} are assigned", "make it an array: np.array(...)")
+    if elements.is_whole(value) and not elements.ndim_of(value):
+        value = expressions.number(lx, value, node)
     if is_scalar(value) and masks_all(owner, parts):
+        _check_mask(lx, elements.elements_of(lx, parts[0], node), owner, 0, node)
         chosen = elements.apply(lx, "select", (parts[0], value, owner), node)
-        elements.assign(lx, elements.whole(lx, owner), chosen, node)
+        stores.assign(lx, elements.whole(lx, owner), chosen, node)
         return
     if not elements.dtype_of(owner).is_float:  # index arrays may be the array that is written
         parts = tuple(elements.copied(lx, p, node) if elements.is_whole(p) else p for p in parts)
@@ -142,12 +151,12 @@ def scatter(lx: Lowering, owner: Value, parts: tuple[Value, ...], value: Value, 
     source = elements.elements_of(lx, value, node)
     if source.shape:
         source = elements.whole(lx, elements.materialise(lx, source, node))
-    source = elements.fitted(
+    source = stores.fitted(
         lx, source, picked.shape, "shape mismatch: value array could not be broadcast", node
     )
 
     def element(places: tuple[Place, ...]) -> None:
-        lx.builder.store(*picked.index(lx, places), source.at(elements.aligned(places, source.shape)))
+        lx.builder.store(*picked.index(lx, places), source.at(broadcasting.aligned(places, source.shape)))
 
     with lx.at(node):
         elements.nest(lx, picked.shape, element)

@@ -15,23 +15,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adjit.frontend import calls, elements, expressions
-from adjit.frontend.arguments import Handler, bound
+from adjit.frontend import broadcasting, calls, elements, expressions
+from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import NONE, Elements, Place, Static, TupleValue, Value, same_static
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, If, Raise, Sym, const
 from adjit.ir.types import BOOL, INT64, UINT64, UNKNOWN, Array, Scalar
 
 _TAKES = {
-    "sum": ("axis", "dtype", "out", "keepdims"),
-    "prod": ("axis", "dtype", "out", "keepdims"),
-    "mean": ("axis", "dtype", "out", "keepdims"),
+    "sum": ("axis", "dtype", "out", "keepdims", "initial", "where"),
+    "prod": ("axis", "dtype", "out", "keepdims", "initial", "where"),
+    "mean": ("axis", "dtype", "out", "keepdims", "where"),
     "var": ("axis", "dtype", "out", "ddof", "keepdims"),
     "std": ("axis", "dtype", "out", "ddof", "keepdims"),
     "min": ("axis", "out", "keepdims"),
     "max": ("axis", "out", "keepdims"),
-    "any": ("axis", "out", "keepdims"),
-    "all": ("axis", "out", "keepdims"),
+    "any": ("axis", "out", "keepdims", "where"),
+    "all": ("axis", "out", "keepdims", "where"),
     "argmin": ("axis", "out", "keepdims"),
     "argmax": ("axis", "out", "keepdims"),
     "ptp": ("axis", "out", "keepdims"),
@@ -67,10 +67,48 @@ def reduce(lx: Lowering, name: str, value: Value, given: dict[str, Value], node:
         lx.refuse(node, f"'np.{name}' of a tuple", "make it an array: np.array(...)")
     source = elements.elements_of(lx, value, node)
     axes = _axes(lx, given.get("axis", NONE), len(source.shape), node)
-    keep = expressions.truth(lx, given.get("keepdims", FALSE), node) == TRUE
+    keep = flag(lx, given.get("keepdims", FALSE), "'keepdims'", node)
     ddof = expressions.number(lx, given.get("ddof", ZERO), node)
     with lx.at(node):
-        return _kept(lx, _reduced(lx, name, source, axes, ddof, node), source, axes, keep, node)
+        if "where" in given:
+            value = _chosen(lx, name, source, given["where"], axes, node)
+        else:
+            value = _reduced(lx, name, source, axes, ddof, node)
+        if not same_static(given.get("initial", NONE), NONE):
+            op = ast.Add() if name == "sum" else ast.Mult()
+            value = expressions.binary(lx, op, value, given["initial"], node)
+        return _kept(lx, value, source, axes, keep, node)
+
+
+def _chosen(
+    lx: Lowering, name: str, source: Elements, where: Value, axes: frozenset[int], node: ast.AST
+) -> Value:
+    """The reduction of the elements where a condition holds: elsewhere stands what changes nothing."""
+    if elements.dtype_of(where) != BOOL:
+        lx.refuse(node, f"'where' of 'np.{name}' that is not a mask", "compare: where=w != 0")
+    neutral_ = {"prod": 1, "all": 1}.get(name, 0)
+    other = neutral(source.dtype, neutral_) if source.dtype.known else const(neutral_)
+    if source.dtype == BOOL:
+        other = TRUE if neutral_ else FALSE
+    chosen = elements.apply(lx, "select", (where, source, other), node)
+    if len(chosen.shape) > len(source.shape):
+        lx.refuse(node, f"'where' of 'np.{name}' with more dimensions than the array", "index the array")
+    for n, m in zip(chosen.shape, source.shape, strict=True):
+        broadcasting.check_equal(lx, n, m, "the condition 'where' has another shape than the array", node)
+    chosen = Elements(source.shape, chosen.at, source.dtype)
+    if name != "mean":
+        return _reduced(lx, name, chosen, axes, ZERO, node)
+    flags = elements.apply(lx, "select", (where, ONE, ZERO), node)
+    ones = Elements(source.shape, lambda p: flags.at(broadcasting.aligned(p, flags.shape)), INT64)
+    if not source.dtype.known:
+        lx.refuse(node, "'where' of 'np.mean' of this array", "take np.sum(a, where=m) / np.count_nonzero(m)")
+    sums = [total(lx, s, axes, node) for s in (chosen, ones)]
+    value = calls.call(lx, Static(np.true_divide), sums, {}, node)
+    if not source.dtype.differentiable:
+        return value
+    return elements.solid(
+        lx, elements.cast(lx, elements.elements_of(lx, value, node), source.dtype, node), node
+    )
 
 
 def _reduced(
@@ -236,7 +274,7 @@ def norm(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AS
     given = bound(lx, "np.linalg.norm", ("x", "ord", "axis", "keepdims"), 1)(args, kwargs, node)
     source = elements.elements_of(lx, given["x"], node)
     axes = _axes(lx, given.get("axis", NONE), len(source.shape), node)
-    keep = expressions.truth(lx, given.get("keepdims", FALSE), node) == TRUE
+    keep = flag(lx, given.get("keepdims", FALSE), "'keepdims'", node)
     kind = _order(lx, given.get("ord", NONE), len(axes), node)
     size = elements.apply(lx, "abs", (source,), node, "numpy.abs")
     with lx.at(node):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from adjit.frontend import elements, expressions, fancy, lists, remedies, views
+from adjit.frontend import elements, expressions, fancy, lists, remedies, slices, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
     Axis,
@@ -94,7 +94,7 @@ def axis_item(lx: Lowering, base: Sym, axis: int, item: Item, node: ast.AST) -> 
     """An index item with its slice spelled out by first element and extent."""
     if not isinstance(item, Slice):
         return item
-    return elements.axis_of(lx, item, extent(lx, base, axis), node)
+    return slices.axis_of(lx, item, extent(lx, base, axis), node)
 
 
 def extent(lx: Lowering, array: Sym, axis: int) -> Atom:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjit.frontend import arrays, elements, expressions, lanes, views
+from adjit.frontend import arrays, broadcasting, elements, expressions, lanes, views
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import copies
@@ -55,7 +55,7 @@ def joined(
     for part in parts[1:]:
         for d in range(rank):
             if d != axis:
-                elements.check_equal(lx, part.shape[d], shape[d], message, node)
+                broadcasting.check_equal(lx, part.shape[d], shape[d], message, node)
         shape[axis] = expressions.integer(lx, "add", shape[axis], part.shape[axis])
     if isinstance(shape[axis], Sym):
         lx.integers.counts.add(shape[axis])  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ def stacked(
         if len(part.shape) != len(parts[0].shape):
             lx.refuse(node, "arrays of different numbers of dimensions are stacked", "give all the same")
         for a, b in zip(part.shape, parts[0].shape, strict=True):
-            elements.check_equal(lx, a, b, message, node)
+            broadcasting.check_equal(lx, a, b, message, node)
     wide = [_widened(p, axis) for p in parts]
     return joined(lx, wide, axis, node, dtype)
 
@@ -273,9 +273,12 @@ def _broadcast(lx: Lowering, source: Elements, shape: tuple[Atom, ...], node: as
     message = "operands could not be broadcast together with remapped shapes"
     for have, want in zip(own, shape[len(shape) - len(own) :], strict=True):
         if have != ONE:
-            elements.check_equal(lx, want, have, message, node)
+            broadcasting.check_equal(lx, want, have, message, node)
     return Elements(
-        shape, lambda places: source.at(elements.aligned(places, own)), source.dtype, view="np.broadcast_to"
+        shape,
+        lambda places: source.at(broadcasting.aligned(places, own)),
+        source.dtype,
+        view="np.broadcast_to",
     )
 
 
@@ -284,7 +287,7 @@ def broadcast_arrays(lx: Lowering, args: list[Value], kwargs: Given, node: ast.A
     if kwargs or not args:
         lx.refuse(node, "'np.broadcast_arrays' with these arguments is not supported")
     sources = [elements.elements_of(lx, a, node) for a in args]
-    shape, sources = elements.broadcast(lx, sources, node)
+    shape, sources = broadcasting.broadcast(lx, sources, node)
     return TupleValue(tuple(elements.solid(lx, _broadcast(lx, s, shape, node), node) for s in sources))
 
 

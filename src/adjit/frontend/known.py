@@ -390,6 +390,7 @@ _HANDLERS: dict[object, Handler] = {
     np.identity: creation.identity,
     np.arange: creation.arange,
     np.linspace: creation.linspace,
+    np.logspace: creation.logspace,
     np.ndenumerate: _over_elements(NdEnumerateValue, "np.ndenumerate"),
     np.nditer: _nditer,
     np.ndindex: _ndindex,

@@ -40,14 +40,6 @@ def constant(lx: Lowering, value: Value, what: str, node: ast.AST) -> int:
     lx.refuse(node, f"{what} that is not a constant", "write its number")
 
 
-def flag(lx: Lowering, value: Value, what: str, node: ast.AST) -> bool:
-    """A bool that is known when the program is built."""
-    found = expressions.truth(lx, value, node)
-    if isinstance(found, Const):
-        return bool(found.value)
-    lx.refuse(node, f"{what} that is not a constant", "write True or False")
-
-
 def word(lx: Lowering, value: Value, what: str, choices: Sequence[str], node: ast.AST) -> str:
     """A string that is known when the program is built, one of the choices."""
     given = value.value if isinstance(value, Static) else None

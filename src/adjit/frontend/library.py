@@ -29,6 +29,16 @@ def linspace(made: Any, start: Any, stop: Any, num: Any) -> Any:
         made[num - 1] = stop
 
 
+def spaced(made: Any, start: Any, stop: Any, num: Any) -> Any:
+    """As `linspace`, without the end."""
+    start = start * 1.0
+    stop = stop * 1.0
+    if num > 0:
+        step = np.divide(stop - start, num)
+        for i in range(num):
+            made[i] = start + (i * step)
+
+
 def arange_count(start: Any, stop: Any, step: Any) -> Any:
     """How many elements `arange` has."""
     if step == 0:

@@ -12,11 +12,11 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from adjit.frontend import elements, expressions, matrices
-from adjit.frontend.arguments import Handler, bound
+from adjit.frontend import elements, matrices
+from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import Static, TupleValue, Value
-from adjit.ir.core import FALSE, ONE, ZERO, Atom, Const, If, Raise, Sym, Whole
+from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, If, Raise, Sym, Whole
 from adjit.ir.types import BOOL, INT64, Array, Scalar
 
 Shape = tuple[Atom, ...]
@@ -114,7 +114,7 @@ def _least(lx: Lowering, shape: Shape) -> Atom:
 def _svd(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     """`np.linalg.svd(a, full_matrices)`; the full one of square matrices, of which it is the thin one."""
     given = bound(lx, "np.linalg.svd", ("a", "full_matrices"), 1)(args, kwargs, node)
-    full = "full_matrices" not in given or expressions.truth(lx, given["full_matrices"], node) != FALSE
+    full = flag(lx, given.get("full_matrices", TRUE), "'full_matrices'", node)
     with lx.at(node):
         a = _operand(lx, "svd", given["a"], (2,), node)
         rows, columns = elements.whole(lx, a).shape

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from adjit.frontend import elements, expressions, folds
+from adjit.frontend import broadcasting, elements, expressions, folds, rearranging
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import Axis, Elements, Place, Value
@@ -30,8 +30,14 @@ def outer(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.A
 
 
 def trace(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """`np.trace(a)` of a matrix."""
-    given = bound(lx, "np.trace", ("a",), 1)(args, kwargs, node)
+    """`np.trace(a, offset=0)` of a matrix."""
+    given = bound(lx, "np.trace", ("a", "offset"), 1)(args, kwargs, node)
+    offset = given.get("offset", ZERO)
+    if offset != ZERO:
+        array = elements.in_memory(lx, given["a"], node)
+        with lx.at(node):
+            found = rearranging.diagonal_of(lx, array, offset, "np.trace", node)
+            return folds.total(lx, found, frozenset((0,)), node)
     a = elements.elements_of(lx, given["a"], node)
     if len(a.shape) != 2:
         lx.refuse(node, "'np.trace' of an array that is not a matrix", "write the loop")
@@ -66,7 +72,7 @@ def _product(lx: Lowering, x: Sym, y: Sym, node: ast.AST, name: str = "a") -> Sy
 
 
 def _check(lx: Lowering, a: Atom, b: Atom, node: ast.AST) -> None:
-    elements.check_equal(lx, b, a, "matmul: dimensions of the operands do not fit", node)
+    broadcasting.check_equal(lx, b, a, "matmul: dimensions of the operands do not fit", node)
 
 
 def _without_library(a: Value, b: Value) -> bool:
@@ -126,14 +132,15 @@ def _stacked(lx: Lowering, a: Value, b: Value, node: ast.AST) -> Value:
         left, right = (s[-2:] for s in shapes)
         _check(lx, left[-1], right[0], node)
         rows, columns = left[:-1], right[1:]
-        outer_, stacks = elements.broadcast(lx, [_places(s[:-2]) for s in shapes], node)
+        outer_, stacks = broadcasting.broadcast(lx, [_places(s[:-2]) for s in shapes], node)
         dtype = x.type.dtype if x.type.dtype == y.type.dtype else Scalar("?")  # type: ignore[union-attr]
         shape = (*outer_, *rows, *columns)
         out = lx.builder.alloc("a", Array(dtype, len(shape), "C"), shape)
 
         def one(places: tuple[Place, ...]) -> None:
             parts = [
-                _matrix(lx, s, elements.aligned(places, k.shape)) for s, k in zip((x, y), stacks, strict=True)
+                _matrix(lx, s, broadcasting.aligned(places, k.shape))
+                for s, k in zip((x, y), stacks, strict=True)
             ]
             part = _matrix(lx, out, places)
             lx.builder.append(Whole((part,), "matmul", tuple(parts), lx.span(node)))

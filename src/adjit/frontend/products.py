@@ -6,7 +6,7 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import arrays, elements, expressions, joining, lanes
+from adjit.frontend import arrays, broadcasting, elements, expressions, joining, lanes
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import products
@@ -93,7 +93,7 @@ def cross(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Valu
         if not source.shape:
             lx.refuse(node, "'np.cross' of a number", "pass vectors of three")
         message = "incompatible dimensions for cross product (dimension must be 3)"
-        elements.check_equal(lx, source.shape[-1], const(3), message, node)
+        broadcasting.check_equal(lx, source.shape[-1], const(3), message, node)
 
     def component(source: Elements, k: int) -> Elements:
         return Elements(source.shape[:-1], lambda p: source.at((*p, Place(const(k)))), source.dtype)

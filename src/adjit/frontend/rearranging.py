@@ -9,7 +9,7 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import arrays, creation, elements, expressions, fancy, indexing, lanes
+from adjit.frontend import arrays, broadcasting, creation, elements, expressions, fancy, indexing, lanes
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.lanes import ALL, BACKWARDS
@@ -113,7 +113,7 @@ def diag(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
     array = lanes.array_in(lx, given["v"], node, "np.diag")
     if lanes.rank_of(array) == 1:
         return _matrix_of(lx, array, given.get("k", ZERO), node)
-    found = _diagonal(lx, array, given.get("k", ZERO), "np.diag", node)
+    found = diagonal_of(lx, array, given.get("k", ZERO), "np.diag", node)
     return found if lx.frame.plain else elements.materialise(lx, found, node)
 
 
@@ -133,7 +133,8 @@ def _matrix_of(lx: Lowering, vector: Sym, k: Value, node: ast.AST) -> Sym:
     return made
 
 
-def _diagonal(lx: Lowering, array: Sym, k: Value, name: str, node: ast.AST) -> Elements:
+def diagonal_of(lx: Lowering, array: Sym, k: Value, name: str, node: ast.AST) -> Elements:
+    """The diagonal of a matrix, `k` above the main one."""
     if lanes.rank_of(array) != 2:
         lx.refuse(node, f"'{name}' of a {lanes.rank_of(array)}-D array", "loop over its matrices")
     offset = expressions.number(lx, k, node)
@@ -163,7 +164,7 @@ def diagonal(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
     given = bound(lx, "np.diagonal", ("a", "offset", "axis1", "axis2"), 1)(args, kwargs, node)
     lanes.refuse_given(lx, "diagonal", given, ("axis1", "axis2"), node)
     array = lanes.array_in(lx, given["a"], node, "np.diagonal")
-    return _diagonal(lx, array, given.get("offset", ZERO), "np.diagonal", node)
+    return diagonal_of(lx, array, given.get("offset", ZERO), "np.diagonal", node)
 
 
 def _triangle(name: str) -> Handler:
@@ -277,7 +278,7 @@ def take_along_axis(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AS
     chosen, source = elements.whole(lx, indices), elements.whole(lx, array)
     for d, (a, b) in enumerate(zip(chosen.shape, source.shape, strict=True)):
         if d != axis:
-            elements.check_equal(lx, a, b, "shape mismatch: indexing arrays could not be broadcast", node)
+            broadcasting.check_equal(lx, a, b, "shape mismatch: indexing arrays could not be broadcast", node)
 
     def at(places: tuple[Place, ...]) -> Atom:
         index = [elements.position(lx, p) for p in places]

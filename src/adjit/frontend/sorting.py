@@ -11,7 +11,7 @@ import ast
 import numpy as np
 
 from adjit.frontend import arrays, elements, expressions, lanes
-from adjit.frontend.arguments import Handler, bound
+from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import orders
 from adjit.frontend.values import NONE, Elements, Place, TupleValue, Value, is_scalar
@@ -107,7 +107,7 @@ def _one_of_each(
     array = lanes.array_in(lx, given["a"], node, f"np.{name}")
     source, axis = _axis(lx, given, array, None, node)
     value = lanes.reduced(lx, source, axis, function, node, more)  # type: ignore[arg-type]
-    if not lanes.flag(lx, given.get("keepdims", FALSE), "'keepdims'", node):
+    if not flag(lx, given.get("keepdims", FALSE), "'keepdims'", node):
         return value
     shape = list(arrays.shape_of(lx, array))
     all_ = lanes.none(given.get("axis", NONE))

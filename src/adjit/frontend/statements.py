@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from adjit.frontend import elements, expressions, fancy, indexing, inline, library, loops, parts
+from adjit.frontend import elements, expressions, fancy, indexing, inline, library, loops, parts, stores
 from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, DeadPath, Lowering
 from adjit.frontend.fence import STATEMENTS
 from adjit.frontend.options import KEYS as OPTIONS
@@ -169,7 +169,7 @@ def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value
             lx.refuse(node, "a part of a list is assigned", "make it an array: np.array(...)")
         target = indexing.section(lx, owner, parts, node)
         assert isinstance(target, Elements)
-        elements.assign(lx, target, value, node)
+        stores.assign(lx, target, value, node)
         return
     base, items = indexing.resolve(lx, owner, parts, node)
     if elements.ndim_of(value):
@@ -266,8 +266,8 @@ def _update(lx: Lowering, stmt: ast.AugAssign, target: Elements, node: ast.expr)
         value = expressions.binary(lx, stmt.op, target, right, stmt)
         if elements.ndim_of(value) > len(target.shape):
             lx.refuse(stmt, f"{kind(target)} is updated with {kind(right)}", "it must not have more axes")
-        elements.refuse_narrowing(lx, target, value, stmt)
-        elements.assign(lx, target, value, node)
+        stores.refuse_narrowing(lx, target, value, stmt)
+        stores.assign(lx, target, value, node)
 
 
 # other statements

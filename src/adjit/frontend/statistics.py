@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from adjit.frontend import arrays, calls, elements, folds, joining, lanes, scans
-from adjit.frontend.arguments import Handler, bound
+from adjit.frontend import arrays, broadcasting, calls, elements, folds, joining, lanes, scans
+from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import averages
 from adjit.frontend.values import NONE, Elements, Place, Static, Value
@@ -22,7 +22,7 @@ def average(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Va
     """`np.average(a, axis=None, weights=None)`; weights have the shape of `a`, or are 1-D along the axis."""
     given = bound(lx, "np.average", ("a", "axis", "weights", "returned", "keepdims"), 1)(args, kwargs, node)
     for key in ("returned", "keepdims"):
-        if key in given and lanes.flag(lx, given[key], f"'{key}'", node):
+        if key in given and flag(lx, given[key], f"'{key}'", node):
             lx.refuse(node, f"the argument '{key}' of 'np.average' is not supported", "leave it out")
     axis = given.get("axis", NONE)
     if lanes.none(given.get("weights", NONE)):
@@ -32,10 +32,10 @@ def average(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Va
     shape = arrays.shape_of(lx, a)
     if len(weights.shape) == len(shape):
         for n, m in zip(weights.shape, shape, strict=True):
-            elements.check_equal(lx, n, m, "Shape of weights must be consistent with shape of a", node)
+            broadcasting.check_equal(lx, n, m, "Shape of weights must be consistent with shape of a", node)
     elif len(weights.shape) == 1 and not lanes.none(axis):
         along = lanes.axis_in(lx, axis, len(shape), node)
-        elements.check_equal(lx, weights.shape[0], shape[along], "Length of weights not compatible", node)
+        broadcasting.check_equal(lx, weights.shape[0], shape[along], "Length of weights not compatible", node)
         row = weights.at
         weights = Elements(shape, lambda p: row((p[along],)), weights.dtype)
     else:
@@ -141,7 +141,7 @@ def _rows(lx: Lowering, value: Value, rowvar: bool, name: str, node: ast.AST) ->
 
 
 def _covariance(lx: Lowering, name: str, first: Value, given: Given, ddof: Value, node: ast.AST) -> Sym:
-    rowvar = lanes.flag(lx, given.get("rowvar", TRUE), "'rowvar'", node)
+    rowvar = flag(lx, given.get("rowvar", TRUE), "'rowvar'", node)
     rows = _rows(lx, first, rowvar, name, node)
     if not lanes.none(given.get("y", NONE)):
         other = _rows(lx, given["y"], rowvar, name, node)
@@ -167,7 +167,7 @@ def cov(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
     lanes.refuse_given(lx, "cov", given, ("fweights", "aweights", "dtype"), node)
     ddof = given.get("ddof", NONE)
     if lanes.none(ddof):
-        ddof = const(0) if lanes.flag(lx, given.get("bias", FALSE), "'bias'", node) else ONE
+        ddof = const(0) if flag(lx, given.get("bias", FALSE), "'bias'", node) else ONE
     return _one(lx, given["m"], given, _covariance(lx, "np.cov", given["m"], given, ddof, node))
 
 

@@ -13,7 +13,7 @@ value is NumPy's, and its derivatives in forward and reverse mode are those of d
 
 * Derivatives go through arrays of floats. Indices, counts, bins and orders have none: an element stays where it is
   under a small change. Equal elements keep their order; of those the first has the derivative of `np.unique`.
-* An axis, `keepdims`, a mode, `n` of `np.diff` and `k` of `np.rot90` are constants.
+* An axis, `keepdims`, a mode, subscripts, `n` of `np.diff` and `k` of `np.rot90` are constants.
 * `np.flip`, `np.rot90` and `np.split` give views, as in NumPy. What NumPy gives as a view that adjit cannot make
   (`np.broadcast_to`, `np.diagonal`, `np.diag` of a matrix in a plain function) is used at once, or bound as a
   `.copy()`.

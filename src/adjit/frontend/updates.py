@@ -12,7 +12,18 @@ from types import BuiltinMethodType
 import numpy as np
 
 from adjit import rules
-from adjit.frontend import calls, elements, expressions, fancy, folds, indexing, lanes, scans
+from adjit.frontend import (
+    broadcasting,
+    calls,
+    elements,
+    expressions,
+    fancy,
+    folds,
+    indexing,
+    lanes,
+    scans,
+    stores,
+)
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import sums
@@ -64,7 +75,7 @@ def _at(f: np.ufunc) -> Handler:
             base, index = picked.index(lx, places)
             operands: list[Atom] = [lx.builder.load(base, index)]
             if f.nin == 2:
-                operands.append(source.at(elements.aligned(places, source.shape)))
+                operands.append(source.at(broadcasting.aligned(places, source.shape)))
             new = calls.apply_rule(lx, f, tuple(operands), node)
             lx.builder.store(base, index, expressions.number(lx, new, node))
 
@@ -80,7 +91,7 @@ def _operand(lx: Lowering, value: Value, shape: tuple[Atom, ...], node: ast.AST)
     if source.shape:
         source = elements.whole(lx, elements.copied(lx, source, node))
     message = "shape mismatch: value array could not be broadcast"
-    return elements.fitted(lx, source, shape, message, node)
+    return stores.fitted(lx, source, shape, message, node)
 
 
 def _reduce(f: np.ufunc) -> Handler:
@@ -133,7 +144,7 @@ def copyto(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Val
     source: Value = lanes.tuple_as_array(lx, given["src"], node)
     if "where" in given:
         source = elements.apply(lx, "select", (given["where"], source, target), node)
-    elements.assign(lx, target, source, node)
+    stores.assign(lx, target, source, node)
     return NONE
 
 
@@ -141,14 +152,29 @@ def putmask(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Va
     """`np.putmask(a, mask, values)`, values of the shape of `a` or a number."""
     given = bound(lx, "np.putmask", ("a", "mask", "values"), 3)(args, kwargs, node)
     target = elements.whole(lx, lanes.array_in(lx, given["a"], node, "np.putmask"))
-    if not is_scalar(given["values"]) and elements.ndim_of(given["values"]) != len(target.shape):
-        lx.refuse(node, "'np.putmask' with values of another shape", "give as many values as elements")
+    for key in ("mask", "values"):
+        if elements.ndim_of(given[key]) not in (
+            (len(target.shape),) if key == "mask" else (0, len(target.shape))
+        ):
+            lx.refuse(
+                node, f"'np.putmask' with a {key} of other dimensions", "give as many as there are elements"
+            )
     mask = given["mask"]
+    for value in (mask, given["values"]):
+        _check_shape(lx, value, target, node)
     if elements.dtype_of(mask) != BOOL:
         mask = elements.binary(lx, "ne", mask, ZERO, node)
     chosen = elements.apply(lx, "select", (mask, given["values"], target), node)
-    elements.assign(lx, target, chosen, node)
+    stores.assign(lx, target, chosen, node)
     return NONE
+
+
+def _check_shape(lx: Lowering, value: Value, target: Elements, node: ast.AST) -> None:
+    """Raise ValueError where an array has another shape than the target: nothing is stretched."""
+    if not elements.ndim_of(value):
+        return
+    for n, m in zip(elements.elements_of(lx, value, node).shape, target.shape, strict=True):
+        broadcasting.check_equal(lx, n, m, "putmask: mask and data must be the same size", node)
 
 
 def put(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
@@ -176,14 +202,14 @@ def put_along_axis(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST
     chosen, target = elements.whole(lx, indices), elements.whole(lx, owner)
     for d, (a, b) in enumerate(zip(chosen.shape, target.shape, strict=True)):
         if d != axis:
-            elements.check_equal(lx, a, b, "shape mismatch: indexing arrays could not be broadcast", node)
+            broadcasting.check_equal(lx, a, b, "shape mismatch: indexing arrays could not be broadcast", node)
     source = _operand(lx, given["values"], chosen.shape, node)
     base, before = lx.prefix(owner)
 
     def element(places: tuple[Place, ...]) -> None:
         index = [elements.position(lx, p) for p in places]
         index[axis] = chosen.at(places)
-        lx.builder.store(base, (*before, *index), source.at(elements.aligned(places, source.shape)))
+        lx.builder.store(base, (*before, *index), source.at(broadcasting.aligned(places, source.shape)))
 
     with lx.at(node):
         elements.nest(lx, chosen.shape, element)

@@ -129,8 +129,9 @@ def _expand_dims(
 def _squeeze(lx: Lowering, array: Sym, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     given = bound(lx, "squeeze", ("axis",), 0)(args, kwargs, node)
     if same_static(given.get("axis", NONE), NONE):
-        lx.refuse(node, "'squeeze' without an axis: the rank depends on the extents", "give the axis")
-    dropped = _axes(lx, given["axis"], _ndim(array), node)
+        dropped = _of_extent_one(lx, array, node)
+    else:
+        dropped = _axes(lx, given["axis"], _ndim(array), node)
     for k in dropped:
         _raise_if(lx, lx.let("ne", lx.extent(array, k), ONE, type=BOOL), _NOT_ONE, node)
     if len(dropped) == _ndim(array):
@@ -141,6 +142,17 @@ def _squeeze(lx: Lowering, array: Sym, args: list[Value], kwargs: dict[str, Valu
     kept = Array(type_.dtype, type_.ndim - len(dropped), "?", type_.readonly)
     with lx.at(node):
         return lx.builder.view(array, index, kept) if dropped else array
+
+
+def _of_extent_one(lx: Lowering, array: Sym, node: ast.AST) -> tuple[int, ...]:
+    """The axes whose extent is one, where that is known of each: it is a constant, or an argument's."""
+    found: list[int] = []
+    for k, extent in enumerate(lx.builder.shapes.get(array) or arrays.shape_of(lx, array)):
+        if not lx.is_known(extent):
+            lx.refuse(node, "'squeeze' without an axis: the rank depends on the extents", "give the axis")
+        if lx.is_one(extent):
+            found.append(k)
+    return tuple(found)
 
 
 _NEW_AXES: dict[int, Callable[[int], Axes]] = {

@@ -29,6 +29,34 @@ IDX = np.array([0, 2, 1, 0, 3, 3, 1])
 HOLE = np.arange(7) == 2
 HOLES = np.arange(12).reshape(3, 4) % 5 == 1
 
+
+def einsums(a, b):
+    total = tell(np.einsum("ij,kj->ik", a, a)) + tell(np.einsum("ij, jk", a, a.T)) + np.einsum("ij->", a) ** 2
+    total += tell(np.einsum("kij,ij->k", b, a)) + tell(np.einsum("kij,ij,kl->jl", b, a, b[:, 0]))
+    total += (
+        np.einsum("ii", a[:, :3]) ** 2 + tell(np.einsum("ji", a) * a.T) + tell(np.einsum("ij,j->i", a, a[0]))
+    )
+    return total + tell(np.einsum("ij,ik->ijk", a[0][None], a)) + np.einsum("i,i", a[0], a[1])
+
+
+def spaced(x):
+    total = tell(np.linspace(x[0], x[1], 5, endpoint=False)) + tell(np.linspace(x[0], x[1], num=4))
+    return (
+        total + tell(np.logspace(x[0], x[1], 4)) + tell(np.logspace(x[0], 1.0, 3, endpoint=False, base=2.0))
+    )
+
+
+def chosen(a):
+    m = a > 0
+    total = np.sum(a, where=m, initial=0.5) ** 2 + tell(np.prod(a, axis=0, where=m, keepdims=True))
+    total += (
+        tell(a.mean(axis=1, where=a > -0.9)) + tell(a.sum(axis=0, initial=2.0)) + np.prod(a, initial=a[0, 0])
+    )
+    return (
+        total + tell(np.any(m, axis=0, where=a < 0.5) * a) + tell(np.all(m, where=a > 0, axis=1)[:, None] * a)
+    )
+
+
 JOINED: dict[str, Sample] = {
     "concatenate": (lambda x, y: tell(np.concatenate((x, y * 2))), (X, Y)),
     "concatenate a list": (lambda x, y: tell(np.concatenate([x, y[1:], x * y])), (X, Y)),
@@ -56,6 +84,11 @@ JOINED: dict[str, Sample] = {
     "moveaxis": (lambda b: tell(np.moveaxis(b, 0, -1)) + tell(np.expand_dims(b, 1)), (B,)),
     "reshape": (lambda b: tell(np.reshape(b, (4, -1))) + tell(np.ravel(b) ** 2), (B,)),
     "squeeze": (lambda a: tell(np.squeeze(a[:1], axis=0)), (A,)),
+    "squeeze all": (
+        lambda a: tell(np.squeeze(a) * 2) + tell(a.sum(axis=0, keepdims=True).squeeze()),
+        (A[:, None],),
+    ),
+    "full of rows": (lambda a: tell(np.full((5, 4), a[0])) + tell(np.full_like(a, a[:, :1] * 2)), (A,)),
     "ascontiguousarray": (lambda a: tell(np.ascontiguousarray(a.T)), (A,)),
     "pad": (lambda x: tell(np.pad(x, (2, 1), constant_values=3.0)), (X,)),
     "pad 2-D": (lambda a: tell(np.pad(a, ((1, 2), (0, 3)), "edge")), (A,)),
@@ -122,6 +155,7 @@ ALONG: dict[str, Sample] = {
         lambda a: tell(np.ediff1d(a)) + tell(np.ediff1d(a, to_begin=a[0, 0], to_end=[1.0, 2.0])),
         (A,),
     ),
+    "spaced": (spaced, (Y,)),
     "trapezoid": (lambda x, y: np.trapezoid(x, dx=0.3) ** 2 + np.trapezoid(x, y) ** 2, (X, Y)),
     "trapezoid rows": (lambda a, y: tell(np.trapezoid(a, y)), (A, Y[:4])),
     "gradient": (lambda x, y: tell(np.gradient(x, 0.5)) + tell(np.gradient(x, np.cumsum(y))), (X, Y)),
@@ -131,6 +165,7 @@ ALONG: dict[str, Sample] = {
 
 STATISTICS: dict[str, Sample] = {
     "average": (lambda x, y: np.average(x) ** 2 + np.average(x, weights=y) ** 2, (X, Y)),
+    "where and initial": (chosen, (A,)),
     "average axis": (lambda a, y: tell(np.average(a, axis=1, weights=y)), (A, Y[:4])),
     "nansum": (lambda a: np.nansum(np.where(HOLES, np.nan, a)) ** 2, (A,)),
     "nanprod": (lambda a: tell(np.nanprod(np.where(HOLES, np.nan, a), axis=0)), (A,)),
@@ -143,6 +178,7 @@ STATISTICS: dict[str, Sample] = {
     "cov": (lambda a, x: tell(np.cov(a)) + np.cov(x) * 2 + tell(np.cov(a, rowvar=False, bias=True)), (A, X)),
     "corrcoef": (lambda x, y: np.corrcoef(x, y)[0, 1] ** 2, (X, Y)),
 }
+
 
 PRODUCTS: dict[str, Sample] = {
     "interp": (lambda x, xp, fp: tell(np.interp(x, xp, fp)) + np.interp(x[0], xp, fp), (Y, XP, FP)),
@@ -158,6 +194,17 @@ PRODUCTS: dict[str, Sample] = {
     "correlate": (lambda x, y: tell(np.correlate(x, y)) + tell(np.correlate(y, x, "full")), (X, Y[:3])),
     "cross": (lambda x, y: tell(np.cross(x, y)), (X[:3], Y[:3])),
     "cross rows": (lambda a, x: tell(np.cross(a, x)), (A[:, :3], X[:3])),
+    "einsum": (einsums, (A, B)),
+    "tensordot": (
+        lambda a, b: tell(np.tensordot(b, a, axes=2)) + tell(np.tensordot(a, b, ((0, 1), (1, 2)))),
+        (A, B),
+    ),
+    "tensordot of matrices": (lambda a: tell(np.tensordot(a, a.T, 1)) + np.tensordot(a, a), (A,)),
+    "vecdot": (
+        lambda a, x: tell(np.vecdot(a, x)) + tell(np.vecdot(a[:, None], a)) + np.vecdot(x, x),
+        (A, X[:4]),
+    ),
+    "trace": (lambda a: np.trace(a, 1) ** 2 + np.trace(a, -2) ** 2 + a.trace(offset=2), (A,)),
     "kron": (lambda a, x: tell(np.kron(a, a[:2, :2])) + tell(np.kron(x, x[:2])), (A, X)),
 }
 

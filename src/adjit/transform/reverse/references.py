@@ -8,7 +8,8 @@ it again (a row number). The reference is made again where it is used:
     ->  loop carry (tp = 0, tq = 1): p = (a if tp == 0 else b); q = (...); ... next tq, tp
 
 An array allocated inside a loop whose contents the reverse sweep needs, or that outlives its turn, is kept in a list of
-references (see `kept`); its position in the list is the integer that is carried.
+references (see `kept`); its position in the list is the integer that is carried. So is the position of an array that
+the program itself finds in a list: what a recursive function returned, and what an inner gradient kept.
 """
 
 from __future__ import annotations
@@ -88,10 +89,7 @@ class References(Rewriter):
             dynamic = any(not self._static(s) for s in self.sites[p])
             if p in used or dynamic or p in self.chosen:
                 self.phis[p] = inputs[p]
-        while True:
-            more = [p for p in inputs if p not in self.phis and any(a in self.phis for a in inputs[p])]
-            if not more:
-                break
+        while more := [p for p in inputs if p not in self.phis and any(a in self.phis for a in inputs[p])]:
             self.phis.update((p, inputs[p]) for p in more)
         todo = list(self.phis)
         while todo:
@@ -143,12 +141,8 @@ class References(Rewriter):
                 return
             elif s in self.inputs:
                 return
-            elif isinstance(stmt, RefGet):
-                raise UnsupportedError(
-                    f"the array `{s.name}`, which a recursive function returned, is carried on or chosen by a branch",
-                    "copy it into an array that is allocated before",
-                    stmt.span,
-                )
+            elif isinstance(stmt, RefGet) and self._static(stmt.references):
+                return
             else:
                 raise UnsupportedError(
                     f"the array `{s.name}`, chosen while the program runs, is rebound through a view of it",
@@ -183,7 +177,9 @@ class References(Rewriter):
                 dict.fromkeys(a for a in (numbers.tag, *numbers.extras.values()) if isinstance(a, Sym))
             )
         elif not self._static(base):
-            out[self._position_of(base)] = None
+            position = self._place(base)[1]
+            if isinstance(position, Sym) and not (position in self.regions.where and self._static(position)):
+                out[position] = None
         for view in self._chain(site):
             out.update(
                 dict.fromkeys(a for a in view_atoms(view) if isinstance(a, Sym) and not self._static(a))
@@ -290,19 +286,8 @@ class References(Rewriter):
             results += self._symbols(stmt.results[j])
             self._make(tail, stmt.results[j])
         stop = None if stmt.stop is None else self.atom(stmt.stop)
-        loop = Loop(
-            stmt.index,
-            lo,
-            hi,
-            step,
-            tuple(params),
-            tuple(new_inits),
-            (*head.block(), *body),
-            tuple(nexts),
-            tuple(results),
-            stop,
-            stmt.span,
-        )
+        flows = tuple(params), tuple(new_inits), (*head.block(), *body), tuple(nexts), tuple(results)
+        loop = Loop(stmt.index, lo, hi, step, *flows, stop, stmt.span)
         return (loop, *tail.block())
 
     def _rewrite_if(self, stmt: If) -> tuple[Stmt, ...]:
@@ -383,10 +368,18 @@ class References(Rewriter):
             inner = self.numbers[base]
             numbers = _Numbers(value(inner.tag), {k: value(v) for k, v in inner.extras.items()})
             return self._reference(b, base, numbers, target)
-        listed = self.kept[base].listed
+        listed, position = self._place(base)
         made = Sym(p.name, base.type) if target is None else target
-        b.append(RefGet(made, listed, value(self._position_of(base)), b.span))
+        assert listed is not None
+        b.append(RefGet(made, self.sym(listed), value(position), b.span))
         return made
+
+    def _place(self, base: Sym) -> tuple[Sym | None, Atom]:
+        """The list that an array is kept in, and its position: of an allocation, or of a list that was there before."""
+        stmt = self.regions.definition[base]
+        if isinstance(stmt, RefGet):
+            return stmt.references, stmt.position
+        return (self.kept[base].listed if base in self.kept else None), self._position_of(base)
 
 
 def references(
