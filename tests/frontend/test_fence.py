@@ -63,7 +63,6 @@ REFUSED = [
     ("s = np.transpose(x, (0, 1))", "1 dimensions"),
     ("s = x.transpose(0, 0)", "axes (0, 0)"),
     ("s = np.moveaxis(x, n, 0)", "as a literal"),
-    ("s = np.squeeze(x)", "axis"),
     ("s = x.reshape(2, 2, order='F')", "order"),
     ("s = x.reshape(-1, -1)", "two unknown"),
     ("s = x.reshape(2.0, 2)", "integers"),

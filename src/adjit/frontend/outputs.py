@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjit.frontend import calls, elements
+from adjit.frontend import calls, elements, stores
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import NONE, Static, TupleValue, Value, is_array, kind, same_static
 from adjit.ir.core import Sym
@@ -52,7 +52,7 @@ def into(lx: Lowering, f: np.ufunc, args: Sequence[Value], kwargs: dict[str, Val
     if elements.ndim_of(value) > len(target.shape):
         lx.refuse(node, f"{kind(value)} is stored in {kind(out)} by 'out'", "it must not have more axes")
     _refuse_cast(lx, name, elements.dtype_of(value), target.dtype, node)
-    elements.assign(lx, target, value, node)
+    stores.assign(lx, target, value, node)
     return out
 
 
