@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from adjit.codegen.loose import loose
 from adjit.ir.core import Function, Loop
 from adjit.ir.printer import to_text
 from adjit.ir.verify import verify
@@ -59,6 +60,14 @@ def into_one_element(a, b):
     return b[0]
 
 
+def into_two_elements(a, b):
+    for j in range(a.shape[0] - 1, 0, -1):
+        b[0] += a[j] * a[j]
+        b[1] -= a[j]
+        b[0] += 0.5
+    return b[0]
+
+
 def scatter(a, b):
     for j in range(a.shape[0] - 1, -1, -1):
         b[int(a[j] * a[j]) % 3] += a[j]
@@ -99,7 +108,7 @@ def product(a, b):
     return p
 
 
-CHANGED: list[Callable[..., Any]] = [elements, counters, into_one_element, scatter]
+CHANGED: list[Callable[..., Any]] = [elements, counters, into_one_element, into_two_elements, scatter]
 LEFT = [recurrence, last_wins, last_wins_scattered, read_on_the_way, reads_the_element, product]
 
 
@@ -157,3 +166,20 @@ def test_random_loops(tmp_path: Path) -> None:
         args = tuple(np.random.default_rng(seed + k).normal(size=7) for k in range(3))
         found += changed(typed(module.program, *args), args)
     assert found >= 40
+
+
+def mixed(x, y, k):
+    s = 0.0
+    t = 0.0
+    for j in range(y.shape[0]):
+        s += x[j]
+        t -= k[j]
+        y[0] += x[j]
+    return s + t
+
+
+def test_sums_of_other_types_stay() -> None:
+    """Only values of the sum's own type are added to it in any order."""
+    args = (rng.normal(size=4).astype(np.float32), rng.normal(size=4), np.arange(4, dtype=np.uint8))
+    assert not changed(typed(mixed, *args), args)
+    assert "plus" not in to_text(loose(typed(mixed, *args)))

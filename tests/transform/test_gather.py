@@ -132,6 +132,35 @@ def far_apart(a, b):
         b[0, j] += a[0, j]
 
 
+def carried_bound(a, b):
+    k = 1
+    for i in range(a.shape[0]):
+        m = k
+        k = k * 2
+        for j in range(m):
+            b[i, j + 1] += a[i, j]
+            b[i, j] += a[i, j]
+
+
+def swapped(a, b):
+    c = b * 2
+    d = b * 3
+    for t in range(a.shape[0]):
+        c, d = d, c
+        for j in range(1, a.shape[1] - 1):
+            w = a[t, j] * 0.3
+            c[t, j - 1] += w
+            c[t, j + 1] += w
+    b[:] = c + d
+
+
+def a_literal(a, b):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1] - 1):
+            b[i, j + 1] += 0.3
+            b[i, j] += a[i, j]
+
+
 LEGAL: list[Callable[..., None]] = [cross, cross_and_reset, two_arrays, of_a_view, a_row]
 LEFT = [reads_what_it_adds_to, changes_what_others_read, wraps, far_apart]
 SHAPES = [(6, 7), (3, 3), (2, 5), (5, 2), (1, 1), (3, 4), (4, 3), (0, 3), (2, 2), (5, 40)]
@@ -146,7 +175,7 @@ def test_pulled(program: Callable[..., None]) -> None:
         assert pulled(typed(program, *args), args)
 
 
-@pytest.mark.parametrize("program", [*LEFT, triangle, sums, resets_too_early])
+@pytest.mark.parametrize("program", [*LEFT, triangle, sums, resets_too_early, carried_bound, swapped])
 def test_left_as_it_is(program: Callable[..., None]) -> None:
     """Or at least right: a row of a triangle can be pulled, the triangle cannot."""
     args = (rng.normal(size=(5, 40)), rng.normal(size=(5, 40)))
@@ -198,3 +227,11 @@ def test_random_nests(tmp_path: Path) -> None:
         args = tuple(np.random.default_rng(seed + k).normal(size=shape) for k in range(3))
         changed += pulled(typed(module.program, *args), args)
     assert changed >= 40
+
+
+def test_terms_of_another_type_are_left() -> None:
+    a = rng.normal(size=(4, 5))
+    args = (a.astype(np.float32), a.copy())
+    assert not pulled(typed(a_row, *args), args)
+    args = (a, a * 1j)
+    pulled(typed(a_literal, *args), args)

@@ -42,10 +42,11 @@ class Alias:
         self._roots: dict[Sym, Roots] = {}
         self._held: dict[Sym, Roots] = {}  # what a list of references holds
         for p in function.params:
+            own = next((g for g in function.overlapping if p in g), frozenset((p,)))
             if isinstance(p.type, Array):
-                self._roots[p] = next((g for g in function.overlapping if p in g), frozenset((p,)))
+                self._roots[p] = own
             elif isinstance(p.type, RefList):
-                self._held[p] = frozenset((p,))  # what came in with the list, under the list's own name
+                self._held[p] = own  # what came in with the list, under the list's own name
         self._functions = {f.name: f for f in function.functions}
         stmts = [
             s for s in walk_program(function) if not isinstance(s, Let | Load | Store)

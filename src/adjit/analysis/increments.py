@@ -13,7 +13,8 @@ from adjit.ir.visit import operands
 class Increment:
     """A load, and the store of its value and some terms, each with a sign.
 
-    Nothing else reads the load, or the sums on the way to the store, and no store to the array stands between the two.
+    Nothing else reads the load, or the sums on the way to the store, and no store to the array (by this name: who asks
+    sees to others) stands between the two. The terms are of the array's type.
     """
 
     load: Load
@@ -47,7 +48,10 @@ def _increment(store: Store, made: dict[Sym, Let | Load], uses: dict[Sym, int]) 
     while isinstance(a, Sym) and uses.get(a, 0) == 1:
         stmt = made.get(a)
         if isinstance(stmt, Load):
-            return Increment(stmt, store, tuple(terms[::-1])) if terms and _same(stmt, store) else None
+            alike = all(t.type == stmt.target.type for _, t in terms)
+            return (
+                Increment(stmt, store, tuple(terms[::-1])) if terms and alike and _same(stmt, store) else None
+            )
         if stmt is None or stmt.op not in ("add", "sub") or stmt.fn is not None:
             return None
         left, right = stmt.args

@@ -18,7 +18,7 @@ from adjit.analysis.ranges import lower_bounds
 from adjit.analysis.regions import Regions
 from adjit.ir.core import Atom, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import INT64
-from adjit.ir.visit import defined, operands
+from adjit.ir.visit import operands
 
 Offset = tuple[int, ...]
 _RAISING = frozenset({"div", "floordiv", "mod", "pow"})
@@ -38,7 +38,7 @@ class Nest:
         loops: list[Loop] = []
         body: list[Stmt] = []
         while True:
-            if not _counts(loop):
+            if not _one_by_one(loop):
                 return None
             loops.append(loop)
             lets = loop.body[:-1]
@@ -53,7 +53,7 @@ class Nest:
         return Nest(tuple(loops), (*body, *loop.body))
 
 
-def _counts(loop: Loop) -> bool:
+def _one_by_one(loop: Loop) -> bool:
     step = loop.step
     one = isinstance(step, Const) and step.value in (1, -1)
     return one and loop.stop is None and loop.index is not None and loop.index.type == INT64
@@ -88,11 +88,11 @@ class Scatters:
 
     def of(self, nest: Nest) -> list[Group]:
         """The groups of at least one increment that may be pulled."""
-        inside = {s.target for s in nest.body if isinstance(s, Let | Load)}
-        own = {*inside, *(p for loop in nest.loops for p in (loop.index, *loop.params) if p is not None)}
+        own = {s.target for s in nest.body if isinstance(s, Let | Load)}
+        own |= {p for loop in nest.loops for p in (loop.index, *loop.params) if p is not None}
         groups: list[Group] = []
         touched = _Touched(nest)
-        for array in touched.arrays:
+        for array in (a for a in touched.arrays if a not in own):
             for group in self._groups(nest, array, own, touched):
                 if all(self._steady(nest, member, touched) for member in group.members):
                     groups.append(group)
@@ -214,11 +214,11 @@ def needed_for(nest: Nest, atoms: list[Atom]) -> list[Let | Load] | None:
 
 def steady_bounds(nest: Nest) -> bool:
     """Whether the loops' ranges are the same in every turn of the loops around them."""
-    inside = defined(nest.loops[0].body) | {nest.loops[0].index}
     loads = {s.target for s in nest.body if isinstance(s, Load)}
     moving: set[Sym] = {loop.index for loop in nest.loops if loop.index is not None} | loads
+    moving |= {p for loop in nest.loops for p in (*loop.params, *loop.results)}
     for s in nest.body:
         if isinstance(s, Let) and any(isinstance(a, Sym) and a in moving for a in s.args):
             moving.add(s.target)
     ends = {a for loop in nest.loops[1:] for a in (loop.lo, loop.hi) if isinstance(a, Sym)}
-    return not (ends & inside & moving)
+    return not ends & moving

@@ -81,7 +81,7 @@ class Turns:
 
 
 def is_sum(p: Sym, after: Atom, loop: Loop) -> bool:
-    """Whether a carried value of a loop of straight-line code is only added to."""
+    """Whether a carried value of a loop of straight-line code is only added to, by values of its type."""
     if not p.type.differentiable:  # type: ignore[union-attr]
         return False
     uses: dict[Sym, int] = {}
@@ -95,5 +95,7 @@ def is_sum(p: Sym, after: Atom, loop: Loop) -> bool:
         if uses.get(a) != 1 or stmt is None or stmt.op not in ("add", "sub") or stmt.fn is not None:
             return False
         left, right = stmt.args
-        a = right if stmt.op == "add" and right == p else left
+        a, term = (right, left) if stmt.op == "add" and right == p else (left, right)
+        if term.type != p.type or stmt.target.type != p.type:
+            return False
     return a == p and uses.get(p) == 1

@@ -356,8 +356,8 @@ class Function:
 
     functions: of an entry function, every function that it and they call, by unique names.
     augmented: whether it is the forward half of a derivative (of a called function).
-    overlapping: groups of array parameters that may share memory (of a called function; an entry function's never
-    do where they are written).
+    overlapping: groups of parameters, arrays and lists of arrays, that may share memory (those of a primal's entry
+    function never do where they are written).
     """
 
     name: str

@@ -19,6 +19,9 @@ from adjit.ir.core import ONE, Atom, Const, Function, Let, Load, Loop, Stmt, Sto
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, defined, substitute
 
+_Place = tuple[tuple[Sym | None, int], ...]
+"""An index as base and offset along each axis."""
+
 
 def ascend(function: Function) -> Function:
     """The function with its innermost loops in a form that vectorises, where they may have it (see the module)."""
@@ -49,15 +52,26 @@ class _Ascend(Rewriter):
 
     def _totals(self, loop: Loop, before: Builder, after: Builder) -> Loop:
         """Increments of an element that stays the same become a carried sum."""
-        inside = defined(loop.body) | {loop.index, *loop.params}
-        for one in increments(loop.body, loop.nexts):
-            place = tuple(self._fixed(a, inside) for a in one.store.index)
-            if one.store.array in inside or any(a is None for a in place):
-                continue
-            others = [s for s in loop.body if isinstance(s, Load | Store) and s not in (one.load, one.store)]
-            if all(self._turns.apart(one.store, s, loop) for s in others):
-                loop = _summed(loop, one, tuple(a for a in place if a is not None), before, after)
-        return loop
+        while True:
+            inside = defined(loop.body) | {loop.index, *loop.params}
+            for one in increments(loop.body, loop.nexts):
+                place = self._place(one, loop, inside)
+                if place is not None:
+                    loop = _summed(loop, one, place, before, after)
+                    break
+            else:
+                return loop
+
+    def _place(self, one: Increment, loop: Loop, inside: set[Sym | None]) -> _Place | None:
+        """Which element it is that only this increment touches in any turn, if there is one."""
+        place = [self._fixed(a, inside) for a in one.store.index]
+        others = (
+            s for s in loop.body if isinstance(s, Load | Store) and s is not one.load and s is not one.store
+        )
+        if one.store.array in inside or not all(self._turns.apart(one.store, s, loop) for s in others):
+            return None
+        found = tuple(a for a in place if a is not None)
+        return found if len(found) == len(place) else None
 
     def _fixed(self, a: Atom, inside: set[Sym | None]) -> tuple[Sym | None, int] | None:
         """The index as base and offset; None where it changes from turn to turn."""
@@ -72,7 +86,7 @@ class _Ascend(Rewriter):
         assert loop.hi is not None
         counters: dict[int, int] = {}
         for k, (p, after) in enumerate(zip(loop.params, loop.nexts, strict=True)):
-            by = self._counts(p, after, loop)
+            by = self._change(p, after, loop)
             if by is not None:
                 counters[k] = by
             elif not is_sum(p, after, loop):
@@ -103,7 +117,7 @@ class _Ascend(Rewriter):
             loop.span,
         )
 
-    def _counts(self, p: Sym, after: Atom, loop: Loop) -> int | None:
+    def _change(self, p: Sym, after: Atom, loop: Loop) -> int | None:
         """By how much an integer changes each turn, if that is a constant."""
         if p.type != INT64:
             return None
@@ -126,9 +140,7 @@ class _Ascend(Rewriter):
         return by if a == p else None
 
 
-def _summed(
-    loop: Loop, one: Increment, place: tuple[tuple[Sym | None, int], ...], before: Builder, after: Builder
-) -> Loop:
+def _summed(loop: Loop, one: Increment, place: _Place, before: Builder, after: Builder) -> Loop:
     """The loop with the increment's sum in a carried value, which is added to the element afterwards."""
     assert loop.lo is not None
     assert loop.hi is not None

@@ -20,7 +20,22 @@ from functools import partial
 from adjit.analysis.alias import Affine
 from adjit.analysis.scatter import Group, Nest, Offset, Push, Scatters, needed_for, steady_bounds
 from adjit.ir.builder import Builder
-from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, Function, Let, Loop, Stmt, Store, Sym, const, fresh
+from adjit.ir.core import (
+    ONE,
+    TRUE,
+    ZERO,
+    Atom,
+    Const,
+    Function,
+    Let,
+    Load,
+    Loop,
+    Stmt,
+    Store,
+    Sym,
+    const,
+    fresh,
+)
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, targets
 
@@ -78,8 +93,14 @@ def _pays(nest: Nest, group: Group) -> bool:
 
 
 def _cost(nest: Nest, members: list[Push]) -> int:
-    needed = needed_for(nest, [a for m in members for _, a in m.what.terms]) or []
+    needed = _made_of(nest, [a for m in members for _, a in m.what.terms])
     return sum(1 if not isinstance(s, Let) or s.op in _CHEAP else _COSTLY for s in needed)
+
+
+def _made_of(nest: Nest, atoms: list[Atom]) -> list[Let | Load]:
+    needed = needed_for(nest, atoms)
+    assert needed is not None, "terms and bounds are steady"
+    return needed
 
 
 def _without(loop: Loop, gone: set[int]) -> Loop | None:
@@ -109,7 +130,7 @@ def _spans(b: Builder, nest: Nest, affine: Affine) -> list[_Span]:
     ends = [a for loop in nest.loops for a in (loop.lo, loop.hi) if a is not None]
     env: dict[Sym, Atom] = {}
     copier = _Copier(b, env)
-    for s in needed_for(nest, ends) or ():
+    for s in _made_of(nest, ends):
         copier.take(s)
     own = {t for s in nest.body for t in targets(s)}
     spans: list[_Span] = []
@@ -306,7 +327,7 @@ class _Pull:
             assert loop.index is not None
             env[loop.index] = i
         copier = _Copier(self._b, env)
-        for s in needed_for(self._nest, [a for m in members for _, a in m.what.terms]) or ():
+        for s in _made_of(self._nest, [a for m in members for _, a in m.what.terms]):
             copier.take(s)
         return copier
 

@@ -58,9 +58,9 @@ class _Through(Rewriter):
             return item.type == INT64
         if item.step is not None and item.step != Const(1, INT64):
             return False
-        return item.start is None or (item.start.type == INT64 and self._counts(item.start))
+        return item.start is None or (item.start.type == INT64 and self._nonnegative(item.start))
 
-    def _counts(self, a: Atom) -> bool:
+    def _nonnegative(self, a: Atom) -> bool:
         if isinstance(a, Const):
             return isinstance(a.value, int) and a.value >= 0
         return isinstance(a, Sym) and self._bounds.get(a, -1) >= 0
@@ -75,7 +75,7 @@ class _Through(Rewriter):
                 continue
             i = left.pop(0)
             whole = item.start is None and item.stop is None
-            if not whole and not (i.type == INT64 and self._counts(i)):
+            if not whole and not (i.type == INT64 and self._nonnegative(i)):
                 return None
             start = item.start if item.start is not None else Const(0, INT64)
             moved = i if start == Const(0, INT64) else b.op("add", i, start)

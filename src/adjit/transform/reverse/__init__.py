@@ -83,16 +83,20 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     planner, built = plan.entry
     function = planner.function
     augment, forward, final = plan.augmented(planner, built)
-    backward = _tidied(
-        Function(f"{function.name}_reverse", (), built[1].block(), built[2], span=function.span)
-    )
+    body = built[1].block()
+    passed_in = sorted(free(body) - defined(body), key=lambda s: s.uid)
+    together = overlapping(passed_in, planner.alias)  # an array, a view of it, a list that holds it
+    name = f"{function.name}_reverse"
+    backward = _tidied(Function(name, (), body, built[2], span=function.span, overlapping=together))
     needed = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     needed -= defined(backward.body)
     shadows = tuple(planner.shadow_of.values())
     kept = tuple(p for p in function.params if p in needed)
     given = {*shadows, *planner.seeds, *kept}
     saved = tuple(s for s in sorted(needed, key=lambda s: s.uid) if s not in given)
-    backward = replace(backward, params=(*kept, *saved, *shadows, *planner.seeds))
+    params = (*kept, *saved, *shadows, *planner.seeds)
+    groups = (g.intersection(params) for g in together)
+    backward = replace(backward, params=params, overlapping=tuple(g for g in groups if len(g) > 1))
     passed = tuple(final.get(s, s) for s in ((*kept, *saved) if wish.split else saved))
     if wish.split:
         forward, passed = _own_copies(planner, forward, passed)

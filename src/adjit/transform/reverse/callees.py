@@ -169,12 +169,12 @@ def refuse_unsupported(program: Function) -> None:
 
 
 def overlapping(params: Iterable[Sym], alias: Alias) -> tuple[frozenset[Sym], ...]:
-    """Groups of array parameters that may share memory."""
+    """Groups of arrays, and lists of arrays, that may share memory."""
     groups: list[tuple[set[Sym], set[Sym]]] = []
     for p in params:
-        if not isinstance(p.type, Array):
+        if not isinstance(p.type, Array | RefList):
             continue
-        members, roots = {p}, set(alias.roots(p))
+        members, roots = {p}, set(alias.roots(p) | alias.held(p))
         for g in [g for g in groups if not g[1].isdisjoint(roots)]:
             groups.remove(g)
             members |= g[0]
