@@ -93,3 +93,24 @@ def test_arrays_that_a_path_does_not_make(f, shift, monkeypatch):
     x = np.array([0.713, 1.317, -0.429, 0.931, 0.617, 0.373]) + shift
     aj.check_grad(f, x.copy(), 2)
     assert aj.vjp(f, x.copy(), 2)[1](1.0)[0].tolist() == aj.grad(f)(x.copy(), 2).tolist()
+
+
+def bound_on_one_path(u, v):
+    d = v.copy()
+    if u[0] < 0.5:
+        if len(v) > 3:
+            return u[0]
+        d = u
+    s = 0.0
+    for i in range(3):
+        s += d[0] * u[i] * len(d)
+    return s
+
+
+def test_extents_of_what_a_path_does_not_make_are_read_where_it_is(monkeypatch):
+    """Moved out of the loop, the extent was read before the early return (UnboundLocalError in plain Python)."""
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+    for first in (0.4, 1.2):
+        u, v = np.array([first, 0.4, 0.6, 0.8]), np.array([0.3, 0.7, 0.5, 0.2])
+        assert aj.value_and_grad(bound_on_one_path)(u, v)[0] == bound_on_one_path(u, v)
+        aj.check_grad(bound_on_one_path, u, v)

@@ -102,6 +102,24 @@ def inf(x: Any) -> float:
     return least
 
 
+def plus(a: float, b: float) -> float:
+    return a - b
+
+
+def dot_add(a: float, b: float) -> float:
+    return a * b
+
+
+def of_helpers(x: Any) -> float:
+    return plus(x[0], x[1]) * dot_add(x[0], 2.0)
+
+
+def test_callees_named_like_helpers_bring_no_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names stand in the comments of the generated text."""
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+    assert aj.grad(of_helpers)(np.array([0.5, 0.25])).tolist() == [1.5, -1.0]
+
+
 def test_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first parameter called `result` was overwritten by the result before the reverse sweep read it."""
     assert aj.grad(result_first)(2.0) == 12.0

@@ -166,6 +166,8 @@ _HELPERS = {
     "szmul": _SZMUL,
     "choose": _CHOOSE,
 }
+_COMMENT = re.compile(r"^ *#.*$|  # .*$", re.MULTILINE)
+"""Lines of the user's program stand in comments; what they call is not called."""
 _SCALARS = frozenset({
     "complex128", "complex64", "float32", "float64", "int16", "int32", "int64", "int8",
     "uint16", "uint32", "uint64", "uint8",
@@ -191,10 +193,11 @@ def render(module: Module, comments: bool = True, plain: bool = False) -> str:
     parts = [_decorate_below_doc(u, e, u.function.name in callees) for (u, _), e in pairs]
     parts += [_glue(g) for g in module.glue]
     body = "\n\n".join(parts)
-    called = _called(body)
+    code = _COMMENT.sub("", body)
+    called = _called(code)
     helpers = _helpers(called, frozenset().union(*(e.ops for e in emitted)), module.units)
     lists = sorted({a for e in emitted for a in e.lists}, key=array_name)
-    head = [*_docstring(module.doc), _imports(body + helpers, called | _called(helpers), lists)]
+    head = [*_docstring(module.doc), _imports(code + helpers, called | _called(helpers), lists)]
     return "\n\n\n".join(part.rstrip("\n") for part in (*head, helpers, body) if part) + "\n"
 
 
