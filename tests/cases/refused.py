@@ -78,11 +78,6 @@ def uses_list_append(x):
     return values[0] * values[1]
 
 
-def uses_fft(x):
-    spectrum = np.fft.fft(x)
-    return abs(spectrum[0])
-
-
 def uses_histogram(x):
     counts, edges = np.histogram2d(x, x)[:2]
     return edges[0] * counts[0]
@@ -175,7 +170,6 @@ PROGRAMS = [
     (prints_active, "print(s)", "print"),
     (opens_a_file, "open(os.devnull", "open"),
     (uses_list_append, "values", "list"),
-    (uses_fft, "np.fft.fft(x)", "fft"),
     (uses_histogram, "np.histogram2d(x, x)", "histogram2d"),
     (uses_eval, "eval(", "eval"),
     (uses_getattr, 'getattr(x, "sum")', "getattr"),
