@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -22,12 +23,14 @@ class Increment:
     terms: tuple[tuple[int, Atom], ...]
 
 
+def readers(body: Block, read: Iterable[Atom]) -> Counter[Atom]:
+    """How often each atom is read in straight-line code and where it ends."""
+    return Counter((*(a for s in body for a in operands(s)), *read))
+
+
 def increments(body: Block, read: Iterable[Atom]) -> list[Increment]:
     """Those of straight-line code; `read`: what is read where the code ends."""
-    uses: dict[Sym, int] = {}
-    for a in (*(a for s in body for a in operands(s)), *read):
-        if isinstance(a, Sym):
-            uses[a] = uses.get(a, 0) + 1
+    uses = readers(body, read)
     made = {s.target: s for s in body if isinstance(s, Let | Load)}
     at = {id(s): k for k, s in enumerate(body)}
     found: list[Increment] = []
@@ -40,12 +43,12 @@ def increments(body: Block, read: Iterable[Atom]) -> list[Increment]:
     return found
 
 
-def _increment(store: Store, made: dict[Sym, Let | Load], uses: dict[Sym, int]) -> Increment | None:
+def _increment(store: Store, made: dict[Sym, Let | Load], uses: Counter[Atom]) -> Increment | None:
     a: Atom = store.value
     if a.type != store.array.type.dtype or not a.type.differentiable:  # type: ignore[union-attr]
         return None
     terms: list[tuple[int, Atom]] = []
-    while isinstance(a, Sym) and uses.get(a, 0) == 1:
+    while isinstance(a, Sym) and uses[a] == 1:
         stmt = made.get(a)
         if isinstance(stmt, Load):
             alike = all(t.type == stmt.target.type for _, t in terms)

@@ -81,10 +81,8 @@ class Scatters:
     """Finds the groups of a function's nests."""
 
     def __init__(self, function: Function):
-        self._alias = Alias(function)
-        self._distinct = Distinct(function, self._alias)
-        self._definition = Regions(function).definition
-        self.affine = Affine(self._definition, lower_bounds(function))  # type: ignore[arg-type]
+        self._distinct = Distinct(function, Alias(function))
+        self.affine = Affine(Regions(function).definition, lower_bounds(function))  # type: ignore[arg-type]
 
     def of(self, nest: Nest) -> list[Group]:
         """The groups of at least one increment that may be pulled."""

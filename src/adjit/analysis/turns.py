@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.distinct import Distinct
-from adjit.analysis.increments import increments
+from adjit.analysis.increments import increments, readers
 from adjit.analysis.ranges import ranges_of
 from adjit.analysis.regions import Regions
 from adjit.ir.core import Atom, Const, Function, Let, Load, Loop, Store, Sym
 from adjit.ir.types import INT64
-from adjit.ir.visit import operands
 
 Access = Load | Store
 
@@ -80,22 +79,24 @@ class Turns:
         return True
 
 
-def is_sum(p: Sym, after: Atom, loop: Loop) -> bool:
-    """Whether a carried value of a loop of straight-line code is only added to, by values of its type."""
+def sum_of(p: Sym, after: Atom, loop: Loop) -> list[tuple[Let, Atom]] | None:
+    """The additions that a carried value of straight-line code goes through, last one first, each with its term.
+
+    None if anything else becomes of it, or if a term is of another type.
+    """
     if not p.type.differentiable:  # type: ignore[union-attr]
-        return False
-    uses: dict[Sym, int] = {}
-    for a in (*(a for s in loop.body for a in operands(s)), *loop.nexts):
-        if isinstance(a, Sym):
-            uses[a] = uses.get(a, 0) + 1
+        return None
+    uses = readers(loop.body, loop.nexts)
     made = {s.target: s for s in loop.body if isinstance(s, Let)}
+    found: list[tuple[Let, Atom]] = []
     a = after
     while isinstance(a, Sym) and a != p:
         stmt = made.get(a)
-        if uses.get(a) != 1 or stmt is None or stmt.op not in ("add", "sub") or stmt.fn is not None:
-            return False
+        if uses[a] != 1 or stmt is None or stmt.op not in ("add", "sub") or stmt.fn is not None:
+            return None
         left, right = stmt.args
         a, term = (right, left) if stmt.op == "add" and right == p else (left, right)
         if term.type != p.type or stmt.target.type != p.type:
-            return False
-    return a == p and uses.get(p) == 1
+            return None
+        found.append((stmt, term))
+    return found if a == p and uses[p] == 1 else None

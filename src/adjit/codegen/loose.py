@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adjit.analysis.turns import Turns, is_sum
-from adjit.ir.core import Atom, Function, Let, Loop, Stmt, Sym, fresh
+from adjit.analysis.turns import Turns, sum_of
+from adjit.ir.core import Atom, Function, Let, Loop, Stmt, fresh
 from adjit.ir.types import Scalar
 from adjit.ir.visit import Rewriter
 
@@ -39,22 +39,16 @@ class _Loose(Rewriter):
 
 def _marked(loop: Loop) -> Loop:
     marked: dict[int, tuple[Let, ...]] = {}
-    made = {s.target: s for s in loop.body if isinstance(s, Let)}
     for p, after in zip(loop.params, loop.nexts, strict=True):
-        if not (isinstance(p.type, Scalar) and p.type.is_float and is_sum(p, after, loop)):
+        if not (isinstance(p.type, Scalar) and p.type.is_float):
             continue
-        a = after
-        while isinstance(a, Sym) and a != p:
-            let = made[a]
-            left, right = let.args
-            if let.op == "add" and right == p:
-                left, right = right, left
+        for let, term in sum_of(p, after, loop) or ():
+            before = next(a for a in let.args if a is not term)
             if let.op == "sub":
                 minus = fresh(let.target)
-                marked[id(let)] = (Let(minus, "neg", (right,), None, let.span), _plus(let, left, minus))
+                marked[id(let)] = (Let(minus, "neg", (term,), None, let.span), _plus(let, before, minus))
             else:
-                marked[id(let)] = (_plus(let, left, right),)
-            a = left
+                marked[id(let)] = (_plus(let, before, term),)
     return replace(loop, body=tuple(t for s in loop.body for t in marked.get(id(s), (s,))))
 
 

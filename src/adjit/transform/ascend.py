@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adjit.analysis.increments import Increment, increments
-from adjit.analysis.turns import Turns, is_sum
+from adjit.analysis.turns import Turns, sum_of
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import ONE, Atom, Const, Function, Let, Load, Loop, Stmt, Store, Sym, fresh
 from adjit.ir.types import INT64
@@ -89,7 +89,7 @@ class _Ascend(Rewriter):
             by = self._change(p, after, loop)
             if by is not None:
                 counters[k] = by
-            elif not is_sum(p, after, loop):
+            elif sum_of(p, after, loop) is None:
                 return loop
         lo, hi = (b.cast(a, INT64) for a in (loop.lo, loop.hi))
         assert loop.index is not None

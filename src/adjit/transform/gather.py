@@ -128,8 +128,7 @@ class _Span:
 def _spans(b: Builder, nest: Nest, affine: Affine) -> list[_Span]:
     """The ranges of the nest's loops, ascending, computed before the nest."""
     ends = [a for loop in nest.loops for a in (loop.lo, loop.hi) if a is not None]
-    env: dict[Sym, Atom] = {}
-    copier = _Copier(b, env)
+    copier = _Copier(b, {})
     for s in _made_of(nest, ends):
         copier.take(s)
     own = {t for s in nest.body for t in targets(s)}
@@ -137,18 +136,16 @@ def _spans(b: Builder, nest: Nest, affine: Affine) -> list[_Span]:
     for loop in nest.loops:
         assert loop.lo is not None
         assert loop.hi is not None
-        ends = (loop.lo, loop.hi) if loop.step == ONE else (loop.hi, loop.lo)
-        more = int(loop.step != ONE)
-        start, stop = (_bound(copier, affine, own, a, more) for a in ends)
-        spans.append(_Span(start, stop))
+        first, last, more = (loop.lo, loop.hi, 0) if loop.step == ONE else (loop.hi, loop.lo, 1)
+        spans.append(_Span(*(_bound(copier, affine, own, a, more) for a in (first, last))))
     return spans
 
 
 def _bound(copier: _Copier, affine: Affine, own: set[Sym], a: Atom, more: int) -> Atom:
     """a + more, before the nest."""
-    base, offset = affine.split(a)
+    base, _ = affine.split(a)
     if isinstance(base, Sym) and base.type == INT64 and base not in own:
-        return _moved(copier.builder, base, offset + more)
+        return affine.moved(copier.builder, a, more)
     return _moved(copier.builder, copier.builder.cast(copier.atom(a), INT64), more)
 
 

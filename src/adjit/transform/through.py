@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from adjit.analysis.alias import Affine
 from adjit.analysis.ranges import lower_bounds
 from adjit.ir.builder import Builder
 from adjit.ir.core import Atom, Const, Function, Load, Slice, Stmt, Store, Sym, View
 from adjit.ir.types import INT64
-from adjit.ir.visit import Rewriter
+from adjit.ir.visit import Rewriter, walk
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class _Seen:
 
 def through(function: Function) -> Function:
     """The function with its accesses through views at the arrays themselves (see the module)."""
+    if not any(isinstance(s, View) for s in walk(function.body)):
+        return function
     t = _Through(lower_bounds(function))
     return replace(function, body=t.block(function.body))
 
@@ -35,6 +38,7 @@ class _Through(Rewriter):
     def __init__(self, bounds: dict[Sym, int]):
         super().__init__()
         self._bounds = bounds
+        self._nonnegative = Affine({}, bounds).nonnegative
         self._seen: dict[Sym, _Seen] = {}
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
@@ -59,11 +63,6 @@ class _Through(Rewriter):
         if item.step is not None and item.step != Const(1, INT64):
             return False
         return item.start is None or (item.start.type == INT64 and self._nonnegative(item.start))
-
-    def _nonnegative(self, a: Atom) -> bool:
-        if isinstance(a, Const):
-            return isinstance(a.value, int) and a.value >= 0
-        return isinstance(a, Sym) and self._bounds.get(a, -1) >= 0
 
     def _moved(self, seen: _Seen, index: tuple[Atom, ...], b: Builder) -> tuple[Atom, ...] | None:
         """The index into the array; None where it may be negative in the view."""
