@@ -364,7 +364,8 @@ class Retyper:
         lo, hi, step = (None if b is None else self._bound(b, span) for b in (loop.lo, loop.hi, loop.step))
         index = None if loop.index is None else self._sym(loop.index, span)
         body, nexts, stop = self._branch(loop.body, loop.nexts, params, loop.stop, span)
-        return Loop(index, lo, hi, step, params, inits, body, nexts, results, stop, span, loop.at_once)
+        flows = (params, inits, body, nexts, results, stop)
+        return Loop(index, lo, hi, step, *flows, span, loop.at_once, loop.parallel)
 
     def _bound(self, bound: Atom, span: Span) -> Atom:
         """A bound of a range; under NumPy's rules every integer is an int64 index."""

@@ -97,6 +97,7 @@ class Frame:
     frozen: Any = None
     fixed: dict[str, object] = field(default_factory=dict)
     plain: bool = True
+    parallel: bool = True
     error_model: str = "python"
     finished: bool = False  # its names belong to where it was called
     at: Span | None = None  # of a library function: the place of its call, which everything in it has

@@ -85,6 +85,7 @@ def open_frame(lx: Lowering, function: FunctionType, source: Source, dispatcher:
         frozen,
         frozen_values(dispatcher),
         plain=dispatcher is None and (not lx.frames or lx.frame.plain),
+        parallel=dispatcher is None or bool(options_of(dispatcher).get("parallel")),
         error_model=str(options_of(dispatcher).get("error_model", lx.frame.error_model)),
     )
 
@@ -113,7 +114,7 @@ def call_closure(
         top.fixed,
         top.plain,
     )
-    frame.error_model = outer.error_model
+    frame.error_model, frame.parallel = outer.error_model, outer.parallel
     return recursion.run(lx, frame, fn, node)
 
 

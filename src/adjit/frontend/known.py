@@ -8,6 +8,7 @@ import cmath
 import functools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numba
@@ -98,6 +99,13 @@ def _range(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
     if len(parts) == 3 and parts[2] == ZERO:
         lx.refuse(node, "'range' with step 0")
     return RangeValue(parts[0], parts[1], parts[2] if len(parts) == 3 else ONE)
+
+
+def _prange(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    """`prange` is a `range` where the dispatcher was not asked for `parallel`."""
+    value = _range(lx, args, kwargs, node)
+    assert isinstance(value, RangeValue)
+    return replace(value, parallel=lx.frame.parallel)
 
 
 def _len(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -347,7 +355,7 @@ def _atomic(op: str) -> Handler:
         old = expressions.number(lx, indexing.load(lx, array, index, node), node)
         new = lx.let(op, old, expressions.number(lx, value, node), fn=None if op == "add" else op)
         assert isinstance(node, ast.expr)
-        statements.store(lx, node, array, index, new)
+        statements.store(lx, node, array, index, new, update=op)
         return old
 
     return handler
@@ -363,7 +371,7 @@ _MARKERS: dict[str, Handler] = {
 
 _HANDLERS: dict[object, Handler] = {
     range: _range,
-    numba.prange: _range,
+    numba.prange: _prange,
     len: _len,
     min: _extremum("min"),
     max: _extremum("max"),

@@ -33,6 +33,7 @@ from adjit.frontend.values import (
     FlatValue,
     IndexSpace,
     NdEnumerateValue,
+    RangeValue,
     Unbound,
     Value,
     atoms,
@@ -185,6 +186,7 @@ def _emit(
     bounds: iteration.Bounds | None,
     turn: Callable[[Sym | None], Atom | None],
     hint: str = "i",
+    parallel: bool = False,
 ) -> Env:
     """Build the Loop; `turn` lowers one turn and gives the stop flag. Gives the names at a turn's end."""
     plan = _Plan(lx, node)
@@ -219,7 +221,7 @@ def _emit(
             continue
         carried.append(slot)
         flat += list(atoms(value))
-    _finish(lx, plan, index, bounds, carried, flat, branch, stop[0] if stop else None, after)
+    _finish(lx, plan, index, bounds, carried, flat, branch, stop[0] if stop else None, after, parallel)
     return branch.env
 
 
@@ -244,6 +246,7 @@ def _finish(
     branch: Branch,
     stop: Atom | None,
     after: Env,
+    parallel: bool,
 ) -> None:
     """Append the Loop and bind its results."""
     results: list[Sym] = []
@@ -260,7 +263,20 @@ def _finish(
     block = tuple(branch.block)
     span = lx.span(plan.node)
     lx.builder.append(
-        Loop(index, lo, hi, step, params, inits, block, tuple(nexts), tuple(results), stop, span)
+        Loop(
+            index,
+            lo,
+            hi,
+            step,
+            params,
+            inits,
+            block,
+            tuple(nexts),
+            tuple(results),
+            stop,
+            span,
+            parallel=parallel and stop is None,
+        )
     )
     lx.frame.env = after
 
@@ -356,7 +372,8 @@ def run_for(lx: Lowering, node: ast.For) -> None:
             statements.run(lx, node.body)
             return _stop(lx)
 
-        _emit(lx, node, bounds, turn, hint=_hint(node.target, source))
+        parallel = isinstance(source, RangeValue) and source.parallel
+        _emit(lx, node, bounds, turn, _hint(node.target, source), parallel)
     _otherwise(lx, node)
 
 

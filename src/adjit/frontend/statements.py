@@ -156,8 +156,8 @@ def _name(lx: Lowering, value: Value, name: str) -> None:
             name_fresh(value, name)
 
 
-def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value) -> None:
-    """`owner[index] = value`, for one element or a part of an array."""
+def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value, update: str = "") -> None:
+    """`owner[index] = value`, for one element or a part of an array. update: see `ir.core.Store`."""
     if not isinstance(owner, Sym) or not is_array(owner):
         lx.refuse(node, f"an element of {kind(owner)} is assigned", "elements of arrays can be assigned")
     parts = indexing.parts_of(index)
@@ -177,7 +177,7 @@ def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value
     if not (is_scalar(value) or elements.is_whole(value)):
         lx.refuse(node, f"{kind(value)} is assigned to an array's element")
     with lx.at(node):
-        lx.builder.store(base, indexing.scalars(items), expressions.number(lx, value, node))
+        lx.builder.store(base, indexing.scalars(items), expressions.number(lx, value, node), update)
 
 
 def _unpack(lx: Lowering, target: ast.Tuple | ast.List, value: Value) -> None:

@@ -78,11 +78,12 @@ class SliceValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeValue:
-    """`range(lo, hi, step)`; its bounds are evaluated."""
+    """`range(lo, hi, step)`; its bounds are evaluated. parallel: a `prange` whose turns may run at the same time."""
 
     lo: Atom
     hi: Atom
     step: Atom
+    parallel: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -172,8 +172,8 @@ class Builder:
         self.append(Load(target, array, index, self.span))
         return target
 
-    def store(self, array: Sym, index: tuple[Atom, ...], value: Atom) -> None:
-        self.append(Store(array, index, value, self.span, array in self._filling))
+    def store(self, array: Sym, index: tuple[Atom, ...], value: Atom, update: str = "") -> None:
+        self.append(Store(array, index, value, self.span, array in self._filling, update))
 
     @contextmanager
     def filling(self, array: Sym) -> Generator[None]:

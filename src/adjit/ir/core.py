@@ -131,6 +131,8 @@ class Store:
     """`array[index] = value`: one element. The value is cast to the array's dtype by the store.
 
     fills: (before typing) whether an array that was made without a dtype has this value's.
+    update: "add", "min" or "max" where this is the end of an update of the element, loaded before, whose order among
+    others of its kind does not matter: turns of a parallel loop may meet in it. "" for any other store.
     """
 
     array: Sym
@@ -138,6 +140,7 @@ class Store:
     value: Atom
     span: Span = NOWHERE
     fills: bool = False
+    update: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +249,8 @@ class Loop:
     of the body: the loop ends after that turn when it is true.
     at_once: (before `transform.scalarise`) an array statement: every load in the nest sees memory as it was before the
     nest's first store. Each turn of the innermost loop ends with its one store.
+    parallel: a counted loop whose turns may run in any order, and together: but for updates (`Store.update`) no turn
+    touches an element of outer memory that another one writes. What it carries is another matter (sums).
     """
 
     index: Sym | None
@@ -260,6 +265,7 @@ class Loop:
     stop: Atom | None = None
     span: Span = NOWHERE
     at_once: bool = False
+    parallel: bool = False
 
 
 @node

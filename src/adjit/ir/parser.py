@@ -176,6 +176,12 @@ def _store(p: _Parser, line: Line, depth: int) -> Stmt:
     return Store(array, index, line.atom(), p.span)
 
 
+def _update(p: _Parser, line: Line, depth: int) -> Stmt:
+    line.expect(" ")
+    update = line.match(re.compile(r"add|min|max"))[0]
+    return replace(_store(p, line, depth), update=update)
+
+
 def _fill(p: _Parser, line: Line, depth: int) -> Stmt:
     return replace(_store(p, line, depth), fills=True)
 
@@ -231,6 +237,7 @@ def _turns(p: _Parser, line: Line, depth: int, index: Sym | None, bounds: tuple[
     params: list[Sym] = []
     inits: list[Atom] = []
     at_once = line.has(" at once")
+    parallel = line.has(" in parallel")
     if line.has(" carry ("):
         while not line.has(")"):
             if params:
@@ -257,6 +264,7 @@ def _turns(p: _Parser, line: Line, depth: int, index: Sym | None, bounds: tuple[
         stop[0] if stop else None,
         span,
         at_once,
+        parallel,
     )
 
 
@@ -317,6 +325,7 @@ def _derive(p: _Parser, line: Line, depth: int) -> Stmt:
 _STATEMENTS: dict[str, Callable[[_Parser, Line, int], Stmt]] = {
     "store": _store,
     "fill": _fill,
+    "update": _update,
     "refappend": _refappend,
     "whole": _whole,
     "raise": _raise,

@@ -158,7 +158,8 @@ class _Printer:
                 self.emit(d, f"{self.defined(stmt.target)} = load {source}")
             case Store():
                 place = f"{self.names(stmt.array)}[{self.atoms(stmt.index)}]"
-                self.emit(d, f"{'fill' if stmt.fills else 'store'} {place} = {self.atom(stmt.value)}")
+                word = f"update {stmt.update}" if stmt.update else "fill" if stmt.fills else "store"
+                self.emit(d, f"{word} {place} = {self.atom(stmt.value)}")
             case View():
                 form = self.form(stmt)
                 self.emit(d, f"{self.defined(stmt.target)} = view {self.names(stmt.array)}{form}")
@@ -210,6 +211,7 @@ class _Printer:
         if stmt.index is not None:
             head += f"range({self.atom(stmt.lo)}, {self.atom(stmt.hi)}, {self.atom(stmt.step)})"
         head += " at once" if stmt.at_once else ""
+        head += " in parallel" if stmt.parallel else ""
         self.emit(d, f"{head}{f' carry ({carried})' if carried else ''}:")
         self.block(stmt.body, d + 1)
         if stmt.nexts:

@@ -272,7 +272,7 @@ class Rewriter:
                 return Load(target, array, index, stmt.span)
             case Store():
                 array, index, value = self.sym(stmt.array), self.atoms(stmt.index), self.atom(stmt.value)
-                return Store(array, index, value, stmt.span, stmt.fills)
+                return Store(array, index, value, stmt.span, stmt.fills, stmt.update)
             case View():
                 return same_view(stmt, self.define(stmt.target), self.sym(stmt.array), self.atom)
             case Alloc():
@@ -301,7 +301,7 @@ class Rewriter:
                 nexts, stop = self.atoms(stmt.nexts), opt(stmt.stop)
                 results = tuple([self.define(r) for r in stmt.results])
                 flows = (params, inits, body, nexts, results, stop)
-                return Loop(index, lo, hi, step, *flows, stmt.span, stmt.at_once)
+                return Loop(index, lo, hi, step, *flows, stmt.span, stmt.at_once, stmt.parallel)
             case If():
                 cond = self.atom(stmt.cond)
                 then = self.block(stmt.then)

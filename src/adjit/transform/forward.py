@@ -247,7 +247,8 @@ class _Forward:
             assert isinstance(stmt.array.type, Array)
             for a, v in zip(self.tangent(stmt.array), self._value(stmt), strict=True):
                 assert isinstance(a, Sym)
-                self.b.append(Store(a, stmt.index, v, stmt.span))
+                update = "add" if stmt.update == "add" else ""
+                self.b.append(Store(a, stmt.index, v, stmt.span, update=update))
         self.b.append(stmt)
 
     def _value(self, stmt: Store) -> Tangents:

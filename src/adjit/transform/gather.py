@@ -204,7 +204,8 @@ class _Pull:
         with b.collect() as body:
             self._level(level + 1, (*place, p))
         start, stop = _moved(b, span.start, self._low[level]), _moved(b, span.stop, self._high[level])
-        b.loop(Loop(p, start, stop, ONE, (), (), tuple(body), (), (), None, loop.span))
+        flows = ((), (), tuple(body), (), (), None)
+        b.loop(Loop(p, start, stop, ONE, *flows, loop.span, parallel=loop.parallel))
 
     def _row(self, place: tuple[Atom, ...]) -> None:
         b, span = self._b, self._spans[-1]
@@ -254,20 +255,21 @@ class _Pull:
         known = isinstance(start, Const) and start.integer + self._low[level] - offset >= 0
         return i if known or not self._positive[level] else self._b.op("nonneg", i)
 
-    def _turns(self, start: Atom, stop: Atom, build: Callable[[Sym], None]) -> None:
-        """A loop along the innermost axis."""
+    def _turns(self, start: Atom, stop: Atom, build: Callable[[Sym], None], parallel: bool = False) -> None:
+        """A loop along the innermost axis. parallel: each turn has a place of its own."""
         b = self._b
         assert self._loop.index is not None
         j = fresh(self._loop.index)
         with b.collect() as body:
             build(j)
-        b.loop(Loop(j, start, stop, ONE, (), (), tuple(body), (), (), None, self._loop.span))
+        flows = ((), (), tuple(body), (), (), None)
+        b.loop(Loop(j, start, stop, ONE, *flows, self._loop.span, parallel=parallel and self._loop.parallel))
 
     def _whole_row(self, place: tuple[Atom, ...], sources: dict[Offset, tuple[Atom, ...]]) -> None:
         """All increments of a row at once, then those near its ends."""
         b, span, low, high = self._b, self._spans[-1], self._low[-1], self._high[-1]
         first, last = _moved(b, span.start, high), _moved(b, span.stop, low)
-        self._turns(first, last, partial(self._pull, place, sources))
+        self._turns(first, last, partial(self._pull, place, sources), parallel=True)
         if low == high:
             return
         width = high - low
@@ -340,7 +342,7 @@ class _Pull:
         total: Atom = b.load(array, index)
         for sign, a in terms:
             total = b.op("add" if sign > 0 else "sub", total, a)
-        b.store(array, index, total)
+        b.store(array, index, total, "add")
 
 
 def _both(b: Builder, x: Atom, y: Atom) -> Atom:

@@ -303,7 +303,7 @@ class Sweep(Shadows):
         index = tuple(self.need(i) for i in stmt.index)
         b = self.b
         old = b.load(shadow, index)
-        b.store(shadow, index, b.op("add", old, ct))
+        b.store(shadow, index, b.op("add", old, ct), "add")
 
     def _store(self, stmt: Store) -> None:
         index = tuple(self.need(i) for i in stmt.index)
@@ -435,11 +435,31 @@ class Sweep(Shadows):
         body = scope.builder.block()
         self.b.append(
             Loop(
-                head.index, head.lo, head.hi, head.step, params, inits, body, nexts, results, None, stmt.span
+                head.index,
+                head.lo,
+                head.hi,
+                head.step,
+                params,
+                inits,
+                body,
+                nexts,
+                results,
+                None,
+                stmt.span,
+                parallel=stmt.parallel and not self._meets_unmarked(stmt),
             )
         )
         for j, r in zip(carried, results, strict=False):
             self.add(stmt.inits[j], r)
+
+    def _meets_unmarked(self, stmt: Loop) -> bool:
+        """Whether turns may change one element of a shadow by what is not marked as an update."""
+        for s in walk(stmt.body):
+            if isinstance(s, Custom | Call | Whole):
+                return True
+            if isinstance(s, Store) and s.update and not (s.update == "add" and find_increment(self, s)):
+                return True
+        return False
 
 
 class _Pull(linear.Pull):
