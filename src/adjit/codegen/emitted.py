@@ -23,7 +23,9 @@ class Within:
     """What a function that was cut must know of the whole.
 
     unsigned: indices proven non-negative (the proof may need what is outside). taken: names of the other functions.
+    helpers: whether choices are printed as calls, which compile faster.
     """
 
     unsigned: Set[Sym]
     taken: frozenset[str]
+    helpers: bool = True

@@ -20,6 +20,7 @@ from adjit.codegen.loose import PLUS
 from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.numba_cpu import emit_full
 from adjit.codegen.outline import is_long, outline
+from adjit.codegen.threads import RUN_PARTS, on_threads
 from adjit.ir.core import Function
 from adjit.ir.types import Array
 from adjit.ir.visit import reachable
@@ -162,6 +163,7 @@ _HELPERS = {
     "fdiv": _FDIV,
     "grow": _GROW,
     "plus": PLUS,
+    "run_parts": RUN_PARTS,
     "seen_as": _SEEN_AS,
     "szmul": _SZMUL,
     "choose": _CHOOSE,
@@ -216,16 +218,25 @@ def _cut(unit: Unit, names: Names, callees: Mapping[str, str]) -> list[tuple[Uni
 
     A function that calls itself stays whole: a piece that called it back would be mutual recursion (see `callees`).
     """
-    if not is_long(unit.function):
-        return [(unit, None)]
     if unit.function.name in callees:
-        return [(unit, Within(unsigned_indices(unit.function), frozenset()))]
-    cut = outline(unit.function, names.fresh)
-    within = Within(
-        unsigned_indices(unit.function, cut.passed), frozenset(piece.name for piece in cut.pieces)
-    )
-    pieces = [replace(unit, function=piece, kept=False) for piece in cut.pieces]
-    return [(u, within) for u in (*pieces, replace(unit, function=cut.main))]
+        known = Within(unsigned_indices(unit.function), frozenset())
+        return [(unit, known if is_long(unit.function) else None)]
+    cut = on_threads(unit.function, names.fresh)
+    parts = [replace(unit, function=f, kept=False) for f in cut.parts]
+    passed, found = cut.passed, list[Unit]()
+    for whole in (*parts, replace(unit, function=cut.main)):
+        if is_long(whole.function):
+            cut_again = outline(whole.function, names.fresh)
+            passed |= cut_again.passed
+            found += (replace(unit, function=piece, kept=False) for piece in cut_again.pieces)
+            whole = replace(whole, function=cut_again.main)
+        found.append(whole)
+    if len(found) == 1 and not is_long(unit.function):
+        return [(unit, None)]
+    unsigned = unsigned_indices(unit.function, passed)
+    others = frozenset(u.function.name for u in found) - {unit.function.name}
+    helpers = is_long(unit.function)
+    return [(u, Within(unsigned, others - {u.function.name}, helpers)) for u in found]
 
 
 def _docstring(doc: str) -> list[str]:
@@ -258,9 +269,17 @@ def _imports(text: str, called: set[str], lists: list[Array]) -> str:
     constants = _constants(text)
     lines += [f"from math import {', '.join(constants)}"] if constants else []
     lines += ["", "import numpy as np"] if re.search(r"\bnp\.", text) else []
-    names = [*sorted(scalars), "njit", *(["types"] if lists or "types." in text else [])]
+    names = [
+        *sorted(scalars),
+        "njit",
+        *(["get_num_threads"] if "run_parts" in called else []),
+        *(["types"] if lists or "types." in text else []),
+    ]
     lines += ["", *(["from llvmlite import binding"] if "binding." in text else [])]
     lines += [f"from numba import {', '.join(names)}"]
+    if "run_parts" in called:
+        lines[-1:-1] = ["from llvmlite import ir"]
+        lines += ["from numba.core import cgutils", "from numba.core.callconv import Status, excinfo_ptr_t"]
     extending = [name for name in ("intrinsic", "overload") if f"@{name}" in text]
     lines += [f"from numba.extending import {', '.join(extending)}"] if extending else []
     lines += ["from numpy.lib.stride_tricks import as_strided"] if "as_strided(" in text else []

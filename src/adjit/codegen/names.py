@@ -9,6 +9,7 @@ import re
 PRELUDE = frozenset(
     {
         "math", "cmath", "np", "njit", "inf", "nan", "List", "types", "literally", "adjit", "overload", "as_strided",
+        "run_parts", "get_num_threads", "_run_some", "cgutils", "ir", "Status", "excinfo_ptr_t",
         "ctypes", "binding", "intrinsic", "plus", "fourier", "fourier_typed",
         "FFT", "IFFT", "RFFT", "IRFFT", "BACKWARD", "ORTHO", "FORWARD", "_TRANSFORMS", "_NORMS", "_DTYPES",
         "_array_at", "_by_numpy", "_fourier",

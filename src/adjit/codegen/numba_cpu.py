@@ -119,7 +119,11 @@ class _Printer:
         self._name_all(function, frozenset() if within is None else within.taken)
         unsigned = unsigned_indices(function) if within is None else within.unsigned
         self.show = Expressions(
-            self.plan, self.name, lambda a: a in unsigned, error_model, helpers=within is not None
+            self.plan,
+            self.name,
+            lambda a: a in unsigned,
+            error_model,
+            helpers=within is not None and within.helpers,
         )
 
     # names
@@ -355,11 +359,16 @@ class _Printer:
             self._lines += els
 
     def _loop(self, loop: Loop) -> None:
+        if loop.parallel:
+            self._parts(loop)
+            return
         self.copies(loop.params, loop.inits)
         form = self.plan.whiles.get(id(loop))
         if form is not None:
             self._while(loop, form)
             return
+        if loop.note and self.comments:
+            self.emit(f"# {loop.note}")
         self.line(self._head(loop), loop.span)
         self._depth += 1
         before = len(self._lines)
@@ -367,6 +376,15 @@ class _Printer:
         if len(self._lines) == before:
             self.emit("pass")
         self._depth -= 1
+
+    def _parts(self, loop: Loop) -> None:
+        """A loop that `threads` has left only a call in."""
+        (call,) = loop.body
+        assert isinstance(call, Call)
+        assert loop.hi is not None
+        given = "".join(f"{self.show.text(a)}, " for a in call.args[1:])
+        name, count = self.callees[call.callee], self.show.text(loop.hi)
+        self.line(f"run_parts({name}, {count}, ({given.rstrip() or ','}))", loop.span)
 
     def _head(self, loop: Loop) -> str:
         if loop.index is None:

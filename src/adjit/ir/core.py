@@ -251,6 +251,7 @@ class Loop:
     nest's first store. Each turn of the innermost loop ends with its one store.
     parallel: a counted loop whose turns may run in any order, and together: but for updates (`Store.update`) no turn
     touches an element of outer memory that another one writes. What it carries is another matter (sums).
+    note: what a reader of the printed program is told about the loop.
     """
 
     index: Sym | None
@@ -266,6 +267,7 @@ class Loop:
     span: Span = NOWHERE
     at_once: bool = False
     parallel: bool = False
+    note: str = ""
 
 
 @node

@@ -16,6 +16,12 @@ from typing import Any
 import numpy as np
 
 
+def _run_parts(part: Callable[..., None], count: int, given: tuple[Any, ...]) -> None:
+    """Every part of a parallel loop, in an order that no program can rely on."""
+    for k in (*range(1, count, 2), *range(count - 1 - (count - 1) % 2, -1, -2)):
+        part(k, *given)
+
+
 def _njit(function: Callable[..., Any] | str | None = None, **_: object) -> Any:
     """The decorator that compiles nothing, with or without a signature."""
     return function if callable(function) else lambda f: f
@@ -91,6 +97,8 @@ def adapt(namespace: dict[str, Any]) -> None:
     namespace["np"] = _NUMPY
     if "fdiv" in namespace:
         namespace["fdiv"] = _fdiv
+    if "run_parts" in namespace:
+        namespace["run_parts"] = _run_parts
 
 
 def plain_namespace() -> dict[str, Any]:
@@ -105,6 +113,8 @@ def plain_namespace() -> dict[str, Any]:
         "complex128": np.complex128,
         "math": _Math(),
         "njit": _njit,
+        "intrinsic": lambda f: f,
+        "get_num_threads": lambda: 1,
         "types": _Types(),
         "List": _List,
         "overload": lambda _: _njit,

@@ -31,6 +31,7 @@ from adjit.runtime.stack import stack_bytes
 from adjit.transform.clean import clean
 from adjit.transform.depth import deepest, limited_depth
 from adjit.transform.forward import forward
+from adjit.transform.parts import parts
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
 from adjit.transform.reverse import Wish, reverse
@@ -226,6 +227,8 @@ def _last(backward: Function) -> Function:
 
 
 def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = False) -> Unit:
+    if not adjoint:  # adjoint code has been put in order with its loops in parts
+        function = everywhere(function, lambda f: clean(parts(f), keep_raising=True))
     if os.environ.get("ADJIT_VERIFY") == "1":
         verify(function)
     return Unit(

@@ -36,6 +36,7 @@ from adjit.transform.custom import dissolved, with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.gather import gather
 from adjit.transform.hoist import hoist
+from adjit.transform.parts import parts
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
 from adjit.transform.reverse.callees import Callee, Calls, overlapping, refuse_unsupported
@@ -219,7 +220,7 @@ def _tidied(backward: Function) -> Function:
     read -= defined(backward.body)
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
     ordered = sink(choose(common(through(clean(stride(backward))))))
-    return clean(carry(defer_stores(ascend(clean(gather(ordered))))))
+    return clean(carry(defer_stores(ascend(parts(clean(gather(ordered)))))))
 
 
 def _planned(function: Function, wish: Wish) -> _Plan:
