@@ -7,6 +7,7 @@ clears the copy's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from adjit.analysis.alias import Alias
@@ -56,11 +57,10 @@ class Copies:
         zero = const_of(0, self._type.dtype)
         return b.alloc(f"{self.array.name}_of_parts", type_, (count, *shape), zero)
 
-    def redirected(self, b: Builder, body: Block, copies: Sym, part: Atom) -> Block:
-        """The loop's body with its updates in the part's copy."""
+    def mine(self, b: Builder, copies: Sym, part: Atom) -> Sym:
+        """A part's own copy."""
         rows = (part, *(Slice() for _ in range(self._type.ndim)))
-        mine = b.view(copies, rows, Array(self._type.dtype, self._type.ndim, "C"))
-        return _Redirect(self, mine).block(body)
+        return b.view(copies, rows, Array(self._type.dtype, self._type.ndim, "C"))
 
     def add(self, b: Builder, copies: Sym, count: Atom, first: Atom, last: Atom) -> None:
         """Add what the copies hold to a run of the array's places, one copy after another."""
@@ -128,24 +128,29 @@ def _loaded(store: Store, made: dict[Sym, Let | Load], uses: dict[Atom, int]) ->
     return found[0] if len(found) == 1 else None
 
 
+def redirected(body: Block, copies: Iterable[tuple[Copies, Sym]]) -> Block:
+    """A loop's body with the updates of each array in the part's own copy."""
+    return _Redirect({one.array: (one, mine) for one, mine in copies}).block(body)
+
+
 class _Redirect(Rewriter):
-    def __init__(self, copies: Copies, mine: Sym):
+    def __init__(self, copies: dict[Sym, tuple[Copies, Sym]]):
         super().__init__()
-        self._copies, self._mine = copies, mine
+        self._copies = copies
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        if not isinstance(stmt, Load | Store) or stmt.array != self._copies.array:
+        if not isinstance(stmt, Load | Store) or stmt.array not in self._copies:
             return (self.rebuild(stmt),)
-        if id(stmt) in self._copies.updates:
+        copies, mine = self._copies[stmt.array]
+        if id(stmt) in copies.updates:
             rebuilt = self.rebuild(stmt)
             assert isinstance(rebuilt, Load | Store)
-            return (replace(rebuilt, array=self._mine),)
+            return (replace(rebuilt, array=mine),)
         b = Builder(stmt.span)
+        index = self.atoms(stmt.index)
         if isinstance(stmt, Load):
-            index = self.atoms(stmt.index)
-            self.env[stmt.target] = b.op("add", b.load(stmt.array, index), b.load(self._mine, index))
+            self.env[stmt.target] = b.op("add", b.load(stmt.array, index), b.load(mine, index))
         else:
             b.append(self.rebuild(stmt))
-            zero = const_of(0, self._mine.type.dtype)  # type: ignore[union-attr]
-            b.store(self._mine, self.atoms(stmt.index), zero)
+            b.store(mine, index, const_of(0, mine.type.dtype))  # type: ignore[union-attr]
         return b.block()

@@ -50,7 +50,7 @@ from adjit.ir.core import (
 )
 from adjit.ir.types import INT64, Array, Scalar
 from adjit.ir.visit import Rewriter, renamed, walk
-from adjit.transform.copies import Copies, copies_of
+from adjit.transform.copies import Copies, copies_of, redirected
 
 MOST = 64
 """Parts of one loop at most: few enough to add up their results, enough for the threads of a large machine."""
@@ -280,9 +280,9 @@ class _Writer:
                     inits.append(b.op("add", init, b.op("mul", self._changes[k], first)))
                 case Reduction():
                     inits.append(self._start(kind, init, part))
-        body = loop.body
-        for one, made in zip(self._split.copies, self._copies, strict=True):
-            body = one.redirected(b, body, made, part)
+        pairs = zip(self._split.copies, self._copies, strict=True)
+        own = [(one, one.mine(b, copies, part)) for one, copies in pairs]
+        body = redirected(loop.body, own) if own else loop.body
         results = tuple(fresh(r) for r in loop.results)
         b.loop(replace(loop, lo=lo, hi=hi, inits=tuple(inits), body=body, results=results))
         for k, sums in self._sums.items():

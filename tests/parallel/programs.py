@@ -1,0 +1,262 @@
+"""Programs with parallel loops, each beside its form in order: `loop` is `prange` or `range`."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program's text, with `loop` for its parallel loops, and arguments for a size n."""
+
+    text: str
+    arguments: Callable[[np.random.Generator, int], tuple[Any, ...]]
+
+    def function(self, loop: object) -> Callable[..., Any]:
+        """The function with `loop` in place of each parallel loop's range."""
+        name = f"<program {abs(hash((self.text, str(loop))))}>"
+        text = self.text.replace("loop(", "range(" if loop is range else "prange(")
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        space: dict[str, Any] = {"np": np, "prange": numba.prange}
+        exec(compile(text, name, "exec"), space)
+        return space["f"]
+
+
+def _vectors(count: int) -> Callable[[np.random.Generator, int], tuple[Any, ...]]:
+    return lambda rng, n: tuple(rng.uniform(0.5, 1.5, n) for _ in range(count))
+
+
+PROGRAMS = {
+    "scaled": Program("""
+def f(x, a):
+    y = np.empty_like(x)
+    for i in loop(x.shape[0]):
+        y[i] = a[0] * x[i]
+    return np.sum(y * y)
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.uniform(0.5, 1.5, 1))),
+    "sum": Program("""
+def f(x, y):
+    s = 0.0
+    for i in loop(x.shape[0]):
+        s += x[i] * y[i] + x[i] ** 2
+    return s
+""", _vectors(2)),
+    "two sums and a scalar": Program("""
+def f(x, alpha):
+    s = 1.0
+    m = 0.0
+    for i in loop(x.shape[0]):
+        t = alpha * x[i]
+        s += t * t
+        if x[i] > 1.0:
+            m -= t
+    return s / (1.0 + m * m)
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), 1.3)),
+    "product": Program("""
+def f(x):
+    p = 1.0
+    for i in loop(x.shape[0]):
+        p *= x[i]
+    return p
+""", _vectors(1)),
+    "greatest": Program("""
+def f(x):
+    m = -np.inf
+    for i in loop(x.shape[0]):
+        m = max(m, x[i] * x[i])
+    return m
+""", _vectors(1)),
+    "shifted reads": Program("""
+def f(x, y):
+    n = x.shape[0]
+    for i in loop(1, n - 1):
+        y[i] = x[i - 1] * x[i] + x[i + 1]
+    return np.sum(y)
+""", _vectors(2)),
+    "guarded neighbours": Program("""
+def f(x, y):
+    n = x.shape[0]
+    for i in loop(n):
+        t = x[i] * x[i]
+        if i > 0:
+            t += x[i - 1] * x[i]
+        if i < n - 1:
+            t -= x[i + 1]
+        y[i] = t
+    s = 0.0
+    for i in loop(n):
+        s += y[i] * y[i]
+    return s
+""", _vectors(2)),
+    "clamped neighbours": Program("""
+def f(x):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(n):
+        y[i] = x[max(i - 1, 0)] * x[i] - x[min(i + 2, n - 1)]
+    return np.sum(y * y)
+""", _vectors(1)),
+    "around a ring": Program("""
+def f(x):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(n):
+        y[i] = x[(i + 1) % n] * x[(i - 1) % n] + x[i]
+    return np.sum(y * y)
+""", _vectors(1)),
+    "from the end": Program("""
+def f(x):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(n):
+        y[i] = x[i - 1] * x[i] + x[i - 2]
+    return np.sum(y * y)
+""", _vectors(1)),
+    "backwards": Program("""
+def f(x):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for k in loop(n - 2):
+        i = n - 2 - k
+        y[i] = x[i - 1] * x[i] + x[i + 1]
+    return np.sum(y * y)
+""", _vectors(1)),
+    "gathered": Program("""
+def f(x, index):
+    n = index.shape[0]
+    y = np.empty(n)
+    for i in loop(n):
+        y[i] = x[index[i]] * x[i] + x[index[n - 1 - i]]
+    s = 0.0
+    for i in range(n):
+        s += y[i] * y[i]
+    return s
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.integers(0, n, n))),
+    "rows": Program("""
+def f(a, v):
+    n, m = a.shape
+    y = np.zeros(n)
+    for i in loop(n):
+        row = a[i]
+        t = 0.0
+        for j in range(m):
+            t += row[j] * v[j]
+        y[i] = t * t
+    return np.sum(y)
+""", lambda rng, n: (rng.uniform(0.5, 1.5, (n, 4)), rng.uniform(0.5, 1.5, 4))),
+    "in place, several launches": Program("""
+def f(u, k):
+    for _ in range(k):
+        for i in loop(u.shape[0]):
+            u[i] = u[i] * u[i] * 0.9
+    return np.sum(u)
+""", lambda rng, n: (rng.uniform(0.5, 1.0, n), 3)),
+    "state in a turn": Program("""
+def f(x, count):
+    y = np.zeros(x.shape[0])
+    for i in loop(x.shape[0]):
+        t = x[i]
+        for _ in range(count[0]):
+            t = np.sin(t) * t + x[i]
+        y[i] = t
+    return np.sum(y)
+""", lambda rng, n: (rng.uniform(0.5, 1.0, n), np.array([4]))),
+    "a count from data": Program("""
+def f(x, count):
+    y = np.zeros(x.shape[0])
+    for i in loop(x.shape[0]):
+        t = x[i]
+        for _ in range(count[i]):
+            t = np.sin(t) * t + x[i]
+        y[i] = t
+    return np.sum(y)
+""", lambda rng, n: (rng.uniform(0.5, 1.0, n), rng.integers(0, 4, n))),
+    "while in a turn": Program("""
+def f(x):
+    y = np.zeros(x.shape[0])
+    for i in loop(x.shape[0]):
+        r = 1.0
+        while abs(r * r - x[i]) > 1e-12:
+            r = 0.5 * (r + x[i] / r)
+        y[i] = r
+    return np.sum(y)
+""", _vectors(1)),
+    "local array": Program("""
+def f(x):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(n):
+        w = np.zeros(3)
+        for k in range(3):
+            w[k] = x[i] * (k + 1.0)
+        w[0] = w[1] * w[2]
+        y[i] = w[0] + w[2]
+    return np.sum(y * y)
+""", _vectors(1)),
+    "red and black": Program("""
+def f(u, th, k):
+    n = u.shape[0]
+    for _ in range(k):
+        for c in range(2):
+            for i in loop(1, n - 1):
+                for j in range(1, n - 1):
+                    if (i + j) % 2 == c:
+                        u[i, j] = 0.25 * (u[i-1, j] + u[i+1, j] + u[i, j-1] + u[i, j+1] - th[i-1, j-1])
+    s = 0.0
+    for i in loop(n):
+        for j in range(n):
+            s += u[i, j] ** 2
+    return s
+""", lambda rng, n: (rng.uniform(0, 1, (n, n)), rng.uniform(0, 1, (n - 2, n - 2)), 2)),
+    "buffers that swap": Program("""
+def f(u, k):
+    n = u.shape[0]
+    a, b = u.copy(), u.copy()
+    for _ in range(k):
+        for i in loop(1, n - 1):
+            b[i] = a[i] + 0.1 * (a[i - 1] - 2 * a[i] + a[i + 1]) * a[i]
+        a, b = b, a
+    return np.sum(a * a)
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), 4)),
+    "two arrays, one scattered": Program("""
+def f(x, w, cell):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(n):
+        for d in range(-1, 2):
+            j = i + d
+            if 0 <= j and j < n:
+                y[i] += w[cell[j]] * x[j] * x[i]
+    return np.sum(y * y)
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.uniform(0.5, 1.5, 3), rng.integers(0, 3, n))),
+    "total variation": Program("""
+def f(x):
+    n, m = x.shape
+    s = 0.0
+    for i in loop(n - 1):
+        t = 0.0
+        for j in range(m - 1):
+            a = x[i + 1, j] - x[i, j]
+            b = x[i, j + 1] - x[i, j]
+            t += np.sqrt(a * a + b * b + 1e-3)
+        s += t
+    return s
+""", lambda rng, n: (rng.uniform(0, 1, (n, n)),)),
+    "descending sum carried through branches": Program("""
+def f(x, y):
+    s = 0.5
+    for i in loop(x.shape[0]):
+        if x[i] > 1.0:
+            s += x[i] * y[i]
+        else:
+            for j in range(3):
+                s += y[i] * j
+    return s * s
+""", _vectors(2)),
+}  # fmt: skip

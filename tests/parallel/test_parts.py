@@ -1,0 +1,120 @@
+"""Loops in parts do what the loops do in order, in every mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import adjit as aj
+from adjit.transform import parts
+from tests.parallel.programs import PROGRAMS
+
+
+@pytest.fixture
+def fine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uncompiled, parts of a few turns, which run in an order that no program can rely on."""
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+    monkeypatch.setattr(parts, "GRAIN", 1)
+
+
+def _copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
+
+
+def _floats(args: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple(
+        k for k, a in enumerate(args) if isinstance(a, float) or getattr(a, "dtype", None) == np.float64
+    )
+
+
+def _agree(got: Any, expected: Any) -> None:
+    if isinstance(expected, tuple):
+        for a, b in zip(got, expected, strict=True):
+            _agree(a, b)
+    elif expected is not None:
+        np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-12)
+
+
+def _tangents(rng: np.random.Generator, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    active = _floats(args)
+    return tuple(
+        (rng.normal(size=np.shape(a)) if isinstance(a, np.ndarray) else 0.7) if k in active else None
+        for k, a in enumerate(args)
+    )
+
+
+@pytest.mark.usefixtures("fine")
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("n", [3, 4, 7, 40])
+def test_parts_agree_with_the_loops_in_order(name: str, n: int) -> None:
+    program = PROGRAMS[name]
+    args = program.arguments(np.random.default_rng(n), n)
+    threaded, plain = program.function(numba.prange), program.function(range)
+    wrt = _floats(args)
+    for operator in (aj.jit, lambda f: aj.value_and_grad(f, wrt=wrt)):
+        mine, other = _copies(args), _copies(args)
+        _agree(operator(threaded)(*mine), operator(plain)(*other))
+        _agree(mine, other)
+    tangents = _tangents(np.random.default_rng(n + 1), args)
+    mine, other = _copies(args), _copies(args)
+    _agree(aj.jvp(threaded, mine, tangents), aj.jvp(plain, other, tangents))
+    _, pull = aj.vjp(threaded, *_copies(args))
+    _, other_pull = aj.vjp(plain, *_copies(args))
+    _agree(pull(0.5), other_pull(0.5))
+
+
+@pytest.mark.usefixtures("fine")
+@pytest.mark.parametrize("name", ["shifted reads", "gathered", "sum", "in place, several launches", "rows"])
+def test_second_derivatives_agree(name: str) -> None:
+    program = PROGRAMS[name]
+    args = program.arguments(np.random.default_rng(5), 12)
+    tangents = _tangents(np.random.default_rng(6), args)
+    found: list[Any] = []
+    for loop in (numba.prange, range):
+        gradient = aj.grad(program.function(loop), wrt=_floats(args))
+        found.append(aj.jvp(gradient, _copies(args), tangents)[1])
+    _agree(found[0], found[1])
+
+
+def _threads(count: int, call: Callable[[], Any]) -> Any:
+    before = numba.get_num_threads()
+    numba.set_num_threads(count)
+    try:
+        return call()
+    finally:
+        numba.set_num_threads(before)
+
+
+@pytest.mark.skipif(numba.get_num_threads() < 2, reason="one processor")
+@pytest.mark.parametrize("name", ["red and black", "gathered", "two sums and a scalar"])
+def test_bits_do_not_depend_on_the_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "GRAIN", 200)
+    program = PROGRAMS[name]
+    args = program.arguments(np.random.default_rng(1), 300)
+    gradient = aj.value_and_grad(program.function(numba.prange), wrt=_floats(args))
+    plain = aj.value_and_grad(program.function(range), wrt=_floats(args))
+    results = [_threads(count, lambda: gradient(*_copies(args))) for count in (1, 2, 2)]
+    bits = [[np.asarray(x).tobytes() for x in (value, *grads)] for value, grads in results]
+    assert bits[0] == bits[1] == bits[2]
+    _agree(results[0], plain(*_copies(args)))
+
+
+def test_an_exception_in_a_part_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "GRAIN", 1)
+
+    @numba.njit(parallel=True, boundscheck=True)
+    def f(x: Any, index: Any) -> Any:
+        s = 0.0
+        for i in numba.prange(index.shape[0]):
+            s += x[index[i]]
+        return s
+
+    index = np.arange(50)
+    assert aj.jit(f)(np.ones(50), index) == 50.0
+    index[30] = 50
+    with pytest.raises(IndexError):
+        aj.jit(f)(np.ones(50), index)
