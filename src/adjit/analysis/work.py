@@ -1,10 +1,16 @@
-"""How much work a block of statements is, as a number that the program computes before it runs the block."""
+"""How much work the turns of a loop are, as a number that the program computes before it runs the loop.
+
+An estimate: a loop inside counts with the number of turns that it has in the middle of the outer loop's range, where
+that can be computed, and a branch with both of its sides.
+"""
 
 from __future__ import annotations
 
-from adjit.analysis.carried import Carried
+from adjit.analysis.carried import turns
 from adjit.ir.builder import Builder
-from adjit.ir.core import Atom, Block, If, Let, Loop, Whole, const
+from adjit.ir.core import Atom, Block, Const, If, Let, Loop, Stmt, Sym, Undef, Whole, const
+from adjit.ir.types import INT64
+from adjit.ir.visit import defined, targets, walk
 
 _UNKNOWN_TURNS = 8
 """Assumed of a loop whose number of turns is not known before."""
@@ -12,46 +18,93 @@ _CHEAP = frozenset(
     {"add", "sub", "mul", "neg", "pos", "szmul", "select", "dim", "nonneg", "cast", "abs", "min", "max"}
     | {"lt", "le", "gt", "ge", "eq", "ne", "and_", "or_", "not_", "xor", "lshift", "rshift", "invert"}
 )
+_INTEGER = frozenset({"add", "sub", "mul", "neg", "min", "max", "dim", "nonneg", "mod", "floordiv", "cast"})
 _COSTLY = 10
 """Operations that a division or a function counts for."""
 _WHOLE = 1000
 """Operations that one of whole arrays counts for."""
 
 
-def work(b: Builder, block: Block, carried: Carried) -> Atom:
-    """The number of operations of one run of the block, from what is known where `b` stands."""
-    fixed, more = _count(b, block, carried)
+def work(b: Builder, loop: Loop, count: Atom) -> Atom:
+    """The number of operations of `count` turns of the loop."""
+    w = _Work(b, loop)
+    fixed, more = w.block(loop.body)
     total: Atom = const(max(fixed, 1))
     for a in more:
         total = b.op("add", total, a)
-    return total
+    return b.op("mul", count, total)
 
 
-def _count(b: Builder, block: Block, carried: Carried) -> tuple[int, list[Atom]]:
-    fixed, more = 0, list[Atom]()
-    for stmt in block:
-        match stmt:
-            case Let():
-                fixed += 1 if stmt.op in _CHEAP else _COSTLY
-            case If():
-                for sub in (stmt.then, stmt.els):
-                    n, others = _count(b, sub, carried)
+class _Work:
+    def __init__(self, b: Builder, loop: Loop):
+        self._b, self._loop = b, loop
+        self._inside = defined(loop.body) | {*loop.params}
+        self._made: dict[Sym, Stmt] = {t: s for s in walk(loop.body) for t in targets(s)}
+        self._known: dict[Sym, Atom | None] = {}
+
+    def block(self, block: Block) -> tuple[int, list[Atom]]:
+        """A number of operations, and others that are computed."""
+        fixed, more = 0, list[Atom]()
+        for stmt in block:
+            match stmt:
+                case Let():
+                    fixed += 1 if stmt.op in _CHEAP else _COSTLY
+                case If():
+                    for sub in (stmt.then, stmt.els):
+                        n, others = self.block(sub)
+                        fixed += n
+                        more += others
+                case Loop():
+                    n, others = self._of_loop(stmt)
                     fixed += n
                     more += others
-            case Loop():
-                trips = carried.trips(stmt)
-                n, others = _count(b, stmt.body, carried)
-                n += 1
-                if trips is None:
-                    fixed += _UNKNOWN_TURNS * n
-                    more += [b.op("mul", a, _UNKNOWN_TURNS) for a in others]
-                    continue
-                each: Atom = const(n)
-                for a in others:
-                    each = b.op("add", each, a)
-                more.append(b.op("mul", trips(b), each))
-            case Whole():
-                fixed += _WHOLE
-            case _:
-                fixed += 1
-    return fixed, more
+                case Whole():
+                    fixed += _WHOLE
+                case _:
+                    fixed += 1
+        return fixed, more
+
+    def _of_loop(self, loop: Loop) -> tuple[int, list[Atom]]:
+        b = self._b
+        fixed, more = self.block(loop.body)
+        trips = self._trips(loop)
+        if trips is None:
+            return _UNKNOWN_TURNS * (fixed + 1), [b.op("mul", a, _UNKNOWN_TURNS) for a in more]
+        each: Atom = const(fixed + 1)
+        for a in more:
+            each = b.op("add", each, a)
+        if isinstance(trips, Const) and isinstance(each, Const):
+            return trips.integer * each.integer, []
+        return 0, [b.op("mul", trips, each)]
+
+    def _trips(self, loop: Loop) -> Atom | None:
+        if loop.lo is None or loop.hi is None or not isinstance(loop.step, Const):
+            return None
+        lo, hi, step = self._about(loop.lo), self._about(loop.hi), loop.step
+        if isinstance(lo, Const) and isinstance(hi, Const):
+            return const(len(range(lo.integer, hi.integer, step.integer)))
+        return None if lo is None or hi is None else turns(self._b, lo, hi, step)
+
+    def _about(self, a: Atom) -> Atom | None:
+        """The integer in the middle of the range; None if that is not known."""
+        if not isinstance(a, Sym):
+            return None if isinstance(a, Undef) else a
+        if a not in self._known:
+            self._known[a] = self._computed(a)
+        return self._known[a]
+
+    def _computed(self, a: Sym) -> Atom | None:
+        loop, b = self._loop, self._b
+        if a == loop.index and loop.lo is not None and loop.hi is not None:
+            return b.op("floordiv", b.op("add", b.cast(loop.lo, INT64), b.cast(loop.hi, INT64)), 2)
+        if a not in self._inside:
+            return a
+        stmt = self._made.get(a)
+        if not isinstance(stmt, Let) or stmt.op not in _INTEGER or stmt.target.type != INT64:
+            return None
+        if stmt.op in ("mod", "floordiv") and not (isinstance(stmt.args[1], Const) and stmt.args[1].value):
+            return None
+        args = [self._about(x) for x in stmt.args]
+        if any(x is None for x in args):
+            return None
+        return b.let(stmt.op, *(x for x in args if x is not None), type=INT64, fn=stmt.fn, name=a.name)

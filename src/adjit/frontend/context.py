@@ -149,6 +149,7 @@ class Lowering:
         self.ones: set[tuple[Sym, int]] = set()  # axes of the arguments whose extent is one
         self.stretches = False  # whether that was asked
         self.loops = 0  # how many loops are being lowered, one in the other
+        self.parallel_loops = 0
         self.integers = Extents(self.builder.shapes, lambda: self.builder.scopes)
         self.recursive: set[object] = set()  # code that calls itself
         self.templates: list[Template] = []  # recursive functions being lowered, outer first
@@ -227,6 +228,17 @@ class Lowering:
             yield
         finally:
             self.loops -= 1
+
+    @contextmanager
+    def in_parallel(self, parallel: bool) -> Generator[None]:
+        """What is lowered inside the `with` stands in a parallel loop, if `parallel`: divisions never raise there, as
+        in Numba's.
+        """
+        self.parallel_loops += parallel
+        try:
+            yield
+        finally:
+            self.parallel_loops -= parallel
 
     # paths
 

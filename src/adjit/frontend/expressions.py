@@ -330,7 +330,7 @@ def binary(
     if folded is not None:
         return folded
     target = lx.let(key, x, y, name=name)
-    lx.options.divide(key, lx.frame.error_model, target)
+    lx.options.divide(key, "numpy" if lx.parallel_loops else lx.frame.error_model, target)
     return target
 
 

@@ -364,15 +364,16 @@ def run_for(lx: Lowering, node: ast.For) -> None:
         _unroll(lx, node, items)
     else:
         bounds, element = iteration.access(lx, source, node.iter)
+        parallel = isinstance(source, RangeValue) and source.parallel
 
         def turn(index: Sym | None) -> Atom | None:
             assert index is not None
-            with lx.at(node.target):
-                statements.bind(lx, node.target, element(index))
-            statements.run(lx, node.body)
-            return _stop(lx)
+            with lx.in_parallel(parallel):
+                with lx.at(node.target):
+                    statements.bind(lx, node.target, element(index))
+                statements.run(lx, node.body)
+                return _stop(lx)
 
-        parallel = isinstance(source, RangeValue) and source.parallel
         _emit(lx, node, bounds, turn, _hint(node.target, source), parallel)
     _otherwise(lx, node)
 

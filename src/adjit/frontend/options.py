@@ -1,8 +1,8 @@
 """One program has one set of compiler options: what those of the functions inlined into it come to.
 
 * `error_model`: each division belongs to the model of the function it is written in; a function that sets none has its
-  caller's, as Numba compiles it for that call. Where both models meet, the program has NumPy's, and the divisions of
-  Python's model are guarded (`transform.guard`).
+  caller's, as Numba compiles it for that call. Those in parallel loops have NumPy's, as in Numba. Where both models
+  meet, the program has NumPy's, and the divisions of Python's model are guarded (`transform.guard`).
 * `fastmath`: the outermost function's flags, less what a callee that sets its own does not allow. A callee's own flags
   add nothing: computing exactly is among what they allow.
 * `boundscheck`: checked everywhere if any function asks for it.

@@ -107,21 +107,21 @@ def verdict(program: Program, settings: Settings) -> Outcome:
 
 @contextmanager
 def _alarm(seconds: int) -> Generator[None]:
-    """A TimeoutError after `seconds`, where the platform has alarms."""
-    if not hasattr(signal, "SIGALRM"):
+    """A TimeoutError after `seconds` of processor time, where the platform has such alarms."""
+    if not hasattr(signal, "SIGPROF"):
         yield
         return
 
     def ring(signum: int, frame: Any) -> None:
         raise TimeoutError(f"no end after {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def outcomes(settings: Settings) -> Iterator[Outcome]:

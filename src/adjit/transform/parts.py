@@ -96,7 +96,6 @@ class _Split:
     """How a loop is split. copies: arrays of which each part has its own. width, wraps: see `Reach`."""
 
     kinds: tuple[_Kind, ...]
-    carried: Carried
     updated: tuple[Updated, ...]
     copies: tuple[Copies, ...]
     width: int
@@ -162,7 +161,7 @@ class _Parts(Rewriter):
             if own is None:
                 raise _CannotSplitError(f"turns may meet in `{one.array.name}`, which is also read there")
             copies.append(own)
-        return _Split(tuple(kinds), carried, tuple(updated), tuple(copies), width, wraps, near)
+        return _Split(tuple(kinds), tuple(updated), tuple(copies), width, wraps, near)
 
 
 class _Writer:
@@ -181,7 +180,7 @@ class _Writer:
         assert loop.step is not None
         self._turns = turns(b, loop.lo, loop.hi, loop.step)
         self._lo = b.cast(loop.lo, INT64)
-        effort = b.op("mul", self._turns, work(b, loop.body, self._split.carried))
+        effort = work(b, loop, self._turns)
         self._sizes = [one.size(b) for one in self._split.copies]
         self._parts = self._number(effort)
         if not self._split.copies:
