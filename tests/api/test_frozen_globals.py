@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import njit, prange
 
 import adjit as aj
 
 H = 2.0
 K = 2.0
 G = 2.0
+P = 2.0
 
 
 @njit
@@ -130,3 +131,21 @@ def test_pure_refuses_a_captured_array_that_recursion_writes():
 
     with pytest.raises(aj.UnsupportedError, match="writes the captured array"):
         aj.vjp(aj.pure(f), 1.5)
+
+
+def test_a_parallel_dispatcher_keeps_what_it_froze(monkeypatch):
+    @njit(parallel=True)
+    def f(x):
+        s = 0.0
+        for i in prange(x.shape[0]):
+            t = x[i]
+            for _ in range(2):
+                t = t * P
+            s += t
+        return s
+
+    x = np.ones(4)
+    assert f(x) == 16.0
+    monkeypatch.setitem(globals(), "P", 5.0)
+    assert f(x) == 16.0
+    np.testing.assert_array_equal(aj.grad(f)(x), np.full(4, 4.0))

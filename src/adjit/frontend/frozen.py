@@ -8,6 +8,9 @@ annotations; an overload that Numba loaded from its own cache keeps nothing.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from numba.core import ir
 from numba.core.dispatcher import Dispatcher
 
@@ -26,14 +29,22 @@ def frozen_values(dispatcher: object) -> dict[str, object]:
     found: dict[str, object] = {}
     for result in dispatcher.overloads.values():
         blocks = getattr(getattr(result, "type_annotation", None), "blocks", None)
-        for block in (blocks or {}).values():
-            for stmt in block.body:
-                value = getattr(stmt, "value", None)
-                if isinstance(value, ir.Global | ir.FreeVar):
-                    known = found.setdefault(value.name, value.value)
-                    if known is not value.value and not _equal(known, value.value):
-                        found[value.name] = DIFFERENT
+        for value in _read(blocks or {}):
+            known = found.setdefault(value.name, value.value)
+            if known is not value.value and not _equal(known, value.value):
+                found[value.name] = DIFFERENT
     return found
+
+
+def _read(blocks: Mapping[Any, ir.Block]) -> Iterator[ir.Global | ir.FreeVar]:
+    """Globals and closure values that blocks of Numba's IR read, parallel loops inside them included."""
+    for block in blocks.values():
+        for stmt in block.body:
+            if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Global | ir.FreeVar):
+                yield stmt.value
+            parts: Any = stmt
+            if type(stmt).__name__ == "Parfor":
+                yield from _read({**parts.loop_body, -1: parts.init_block})
 
 
 def _equal(a: object, b: object) -> bool:
