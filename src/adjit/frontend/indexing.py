@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import numpy as np
+
 from adjit.frontend import elements, expressions, fancy, lists, remedies, slices, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
@@ -106,6 +108,8 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
     """`owner[index]`."""
     if isinstance(owner, TupleValue):
         return _tuple_item(lx, owner, index, node)
+    if isinstance(owner, Static) and any(owner.value is s for s in (np.s_, np.index_exp)):
+        return index
     if isinstance(owner, Static) and isinstance(owner.value, list | dict | str):
         lx.refuse(node, f"{kind(owner)} is indexed", "use a tuple or a NumPy array")
     if isinstance(owner, FlatValue):
@@ -178,7 +182,7 @@ def resolve(
         remedy = "pass a number, or an array" if type_.ndim == 0 else "leave out an index"
         lx.refuse(node, f"{indices} for an array of {type_.ndim} dimensions", remedy)
     if len(dots) > 1:
-        lx.refuse(node, "an index has at most one '...'")
+        lx.refuse(node, "an index has at most one '...'", "write ':' for the other axes")
     at = dots[0] if dots else len(parts)
     full = [Slice()] * (type_.ndim - given)
     items = (
@@ -202,9 +206,9 @@ def item(lx: Lowering, part: Value, node: ast.AST) -> Item:
         if atom.type == BOOL:
             lx.refuse(node, "a bool is used as an index", "convert it by int()")
         if isinstance(atom, Const) and not isinstance(atom.value, int):
-            lx.refuse(node, f"the index {atom.value} is not an integer")
+            lx.refuse(node, f"the index {atom.value} is not an integer", "convert it by int()")
         return atom
-    lx.refuse(node, f"{kind(part)} is used as an index")
+    lx.refuse(node, f"{kind(part)} is used as an index", "index by numbers, slices and arrays")
 
 
 # tuples
@@ -215,7 +219,7 @@ def _tuple_item(lx: Lowering, owner: TupleValue, index: Value, node: ast.AST) ->
     if isinstance(index, SliceValue):
         parts = (index.start, index.stop, index.step)
         if any(p is not None and not isinstance(p, Const) for p in parts):
-            lx.refuse(node, "a tuple's slice must be constant")
+            lx.refuse(node, "a tuple's slice must be constant", "write its bounds as numbers")
         bounds = (int(p.value.real) if isinstance(p, Const) else None for p in parts)
         return TupleValue(owner.items[slice(*bounds)])
     k = expressions.number(lx, index, node)
@@ -224,7 +228,7 @@ def _tuple_item(lx: Lowering, owner: TupleValue, index: Value, node: ast.AST) ->
             lx.refuse(node, *remedies.outside(k.value, count, node))
         return owner.items[k.value]
     if isinstance(k, Const) or not count:
-        lx.refuse(node, "this index of a tuple is not supported")
+        lx.refuse(node, "this index of a tuple is not supported", "index it by an integer")
     return _pick(lx, owner, k, 0, node)
 
 

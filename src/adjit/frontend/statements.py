@@ -146,7 +146,7 @@ def bind(lx: Lowering, target: ast.expr, value: Value) -> None:
         case ast.Attribute():
             lx.refuse(target, f"the attribute '{target.attr}' is assigned", "return the value instead")
         case _:
-            lx.refuse(target, "this assignment is not supported")
+            lx.refuse(target, "this assignment is not supported", "assign to names, elements and slices")
 
 
 def _name(lx: Lowering, value: Value, name: str) -> None:
@@ -175,7 +175,7 @@ def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value
     if elements.ndim_of(value):
         lx.refuse(node, "an array is assigned to one element", "assign a number, or index with slices")
     if not (is_scalar(value) or elements.is_whole(value)):
-        lx.refuse(node, f"{kind(value)} is assigned to an array's element")
+        lx.refuse(node, f"{kind(value)} is assigned to an array's element", "assign a number")
     with lx.at(node):
         lx.builder.store(base, indexing.scalars(items), expressions.number(lx, value, node))
 
@@ -191,12 +191,12 @@ def _unpack(lx: Lowering, target: ast.Tuple | ast.List, value: Value) -> None:
     items = expressions.items_of(lx, value, target)
     if star is None:
         if len(items) != count:
-            lx.refuse(target, f"{len(items)} values are unpacked into {count} names")
+            lx.refuse(target, f"{len(items)} values are unpacked into {count} names", "give as many names")
         for t, v in zip(target.elts, items, strict=True):
             bind(lx, t, v)
         return
     if len(items) < count - 1:
-        lx.refuse(target, f"{len(items)} values are unpacked into {count} names")
+        lx.refuse(target, f"{len(items)} values are unpacked into {count} names", "give as many names")
     tail = count - star - 1
     middle = TupleValue(tuple(items[star : len(items) - tail]))
     starred = target.elts[star]
@@ -305,7 +305,9 @@ def closure(lx: Lowering, node: ast.FunctionDef | ast.Lambda) -> Closure:
 def _delete(lx: Lowering, stmt: ast.Delete) -> None:
     for target in stmt.targets:
         if not isinstance(target, ast.Name):
-            lx.refuse(target, "'del' of something that is not a name")
+            lx.refuse(
+                target, "'del' of something that is not a name", "leave it out, or take np.delete(a, i)"
+            )
 
 
 def _with(lx: Lowering, stmt: ast.With) -> None:
@@ -319,7 +321,7 @@ def _with(lx: Lowering, stmt: ast.With) -> None:
 
 def _raise(lx: Lowering, stmt: ast.Raise) -> None:
     if stmt.exc is None or stmt.cause is not None:
-        lx.refuse(stmt, "only 'raise Exception(constants)' is supported")
+        lx.refuse(stmt, "only 'raise Exception(constants)' is supported", "raise a new exception")
     call = stmt.exc if isinstance(stmt.exc, ast.Call) else None
     name = _exception(lx, call.func if call else stmt.exc)
     args = _constants(lx, call) if call else ()
@@ -343,7 +345,7 @@ def _exception(lx: Lowering, node: ast.expr) -> str:
 
 def _constants(lx: Lowering, call: ast.Call) -> tuple[str | int | float, ...]:
     if call.keywords:
-        lx.refuse(call, "keywords of an exception are not supported")
+        lx.refuse(call, "keywords of an exception are not supported", "give its message by position")
     found: list[str | int | float] = []
     for arg in call.args:
         value = Static("") if isinstance(arg, ast.JoinedStr) else expressions.evaluate(lx, arg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adjit.frontend import array_functions, folds
+from adjit.frontend import array_functions, folds, norms
 
 _HEAD = """\
 # NumPy functions of arrays
@@ -35,7 +35,7 @@ value is NumPy's, and its derivatives in forward and reverse mode are those of d
 
 def markdown() -> str:
     """The page, in Markdown."""
-    groups = {"Reductions and products": (folds,), **array_functions.GROUPS}
+    groups = {"Reductions and products": (folds, norms), **array_functions.GROUPS}
     sections = [_section(title, modules) for title, modules in groups.items()]
     methods = ", ".join(f"`a.{name}`" for name in sorted(_methods()))
     return "\n".join([_HEAD, *sections, f"## Methods\n\n{methods}\n"])
