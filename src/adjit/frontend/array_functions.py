@@ -25,6 +25,7 @@ from adjit.frontend import (
     products,
     rearranging,
     scans,
+    sliding,
     sorting,
     splitting,
     statistics,
@@ -39,7 +40,7 @@ from adjit.frontend.values import Static, Value
 GROUPS = {
     "Joined and repeated": (joining, padding),
     "Other axes, another shape": (views,),
-    "Rearranged, picked and split": (rearranging, edits, splitting),
+    "Rearranged, picked and split": (rearranging, edits, sliding, splitting),
     "Sorted, and what needs an order": (sorting,),
     "Along an axis": (scans,),
     "Statistics": (statistics,),

@@ -127,8 +127,8 @@ def _contracted(
             total = elements.apply(lx, "mul", (total, factor), node, elements.UFUNCS["mul"])
         if len(names) > len(output):
             return folds.total(lx, total, frozenset(range(len(output), len(names))), node)
-        view = name if len(sources) == 1 else ""
-        return Elements(total.shape, total.at, total.dtype, view=view)
+        seen = sources[0].part if len(sources) == 1 else None
+        return Elements(total.shape, total.at, total.dtype, shows=None if seen is None else (seen[0], name))
 
 
 def _is_product(inputs: Sequence[Sequence[str]], output: Sequence[str]) -> bool:

@@ -243,8 +243,6 @@ def solid(lx: Lowering, value: Value, node: ast.AST) -> Value:
     if not value.shape:
         return value.at(())
     made = materialise(lx, value, node)
-    if value.view:
-        lx.views[made] = value.view
     if value.shows is not None:
         lx.shown[made] = Copy(*value.shows, lx.span(node))
     return made

@@ -259,7 +259,7 @@ def tile(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
 
 
 def broadcast_to(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
-    """`np.broadcast_to(array, shape)`, as an expression: a name is bound to a copy that is only read."""
+    """`np.broadcast_to(array, shape)`, as an expression: a name is bound to a copy."""
     given = bound(lx, "np.broadcast_to", ("array", "shape"), 2)(args, kwargs, node)
     items = given["shape"].items if isinstance(given["shape"], TupleValue) else (given["shape"],)
     shape = tuple(expressions.number(lx, i, node) for i in items)
@@ -282,7 +282,7 @@ def _broadcast(lx: Lowering, source: Elements, shape: tuple[Atom, ...], node: as
         shape,
         lambda places: source.at(broadcasting.aligned(places, own)),
         source.dtype,
-        view="np.broadcast_to",
+        shows=None if source.part is None else (source.part[0], "np.broadcast_to"),
     )
 
 

@@ -10,7 +10,7 @@ from adjit.frontend import arrays, broadcasting, creation, elements, expressions
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import NONE, Elements, Place, Static, TupleValue, Value, is_scalar
-from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom
+from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, const
 from adjit.ir.types import BOOL, INT64
 
 Given = dict[str, Value]
@@ -90,6 +90,27 @@ def ix_(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
     return TupleValue(tuple(made))
 
 
+def diag_indices(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
+    """`np.diag_indices(n, ndim=2)`: the same indices for each axis."""
+    given = bound(lx, "np.diag_indices", ("n", "ndim"), 1)(args, kwargs, node)
+    n = expressions.number(lx, given["n"], node)
+    rank = lanes.constant(lx, given.get("ndim", const(2)), "'ndim' of 'np.diag_indices'", node)
+    row = Elements((n,), lambda p: elements.position(lx, p[0]), INT64)
+    return TupleValue((elements.materialise(lx, row, node),) * rank)
+
+
+def diag_indices_from(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
+    """`np.diag_indices_from(arr)` of an array whose extents are equal."""
+    given = bound(lx, "np.diag_indices_from", ("arr",), 1)(args, kwargs, node)
+    array = lanes.array_in(lx, given["arr"], node, "np.diag_indices_from")
+    n, *others = arrays.shape_of(lx, array)
+    if not others:
+        lx.refuse(node, "'np.diag_indices_from' of a 1-D array", "take np.arange(len(x))")
+    for m in others:
+        broadcasting.check_equal(lx, m, n, "All dimensions of input must be of equal length", node)
+    return diag_indices(lx, [n, const(lanes.rank_of(array))], {}, node)
+
+
 def block(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
     """`np.block(nested)`: lists are joined along the last axis, lists of lists along the one before, and so on."""
     (nested,) = bound(lx, "np.block", ("arrays",), 1)(args, kwargs, node).values()
@@ -129,6 +150,8 @@ HANDLERS: dict[object, Handler] = {
     np.broadcast_shapes: broadcast_shapes,
     np.indices: indices,
     np.ix_: ix_,
+    np.diag_indices: diag_indices,
+    np.diag_indices_from: diag_indices_from,
     np.block: block,
 }
 LISTS = (np.block,)

@@ -31,7 +31,9 @@ def part(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     if dtype.known and not dtype.is_complex:
         return owner if name == "real" else _zeros(lx, source, node)
     found = elements.apply(lx, name, (source,), node, f"numpy.{name}")
-    return replace(found, dtype=dtype.part, shows=None if source.part is None else (source.part[0], name))
+    return replace(
+        found, dtype=dtype.part, shows=None if source.part is None else (source.part[0], f".{name}")
+    )
 
 
 def _zeros(lx: Lowering, source: Elements, node: ast.AST) -> Elements:

@@ -1,6 +1,6 @@
 """The elements of one array elsewhere: flips, rolls, diagonals, triangles, picks.
 
-What NumPy gives as a view is one (`np.flip(x)` is `x[::-1]`), or, where that cannot be, is only used at once.
+What NumPy gives as a view is one (`np.flip(x)` is `x[::-1]`), or, where that cannot be, a copy that `shown` watches.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def diagonal_of(lx: Lowering, array: Sym, k: Value, name: str, node: ast.AST) ->
         row, column = (expressions.integer(lx, "add", i, d) for d in (down, right))
         return whole.at((Place(row), Place(column)))
 
-    return Elements((n,), at, whole.dtype, view=name)
+    return Elements((n,), at, whole.dtype, shows=(array, name))
 
 
 def _negative(lx: Lowering, a: Atom) -> Atom:
@@ -160,7 +160,7 @@ def _negative(lx: Lowering, a: Atom) -> Atom:
 
 
 def diagonal(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
-    """`np.diagonal(a, offset=0)` of a matrix: a view, so that it is only used at once."""
+    """`np.diagonal(a, offset=0)` of a matrix: a view."""
     given = bound(lx, "np.diagonal", ("a", "offset", "axis1", "axis2"), 1)(args, kwargs, node)
     lanes.refuse_given(lx, "diagonal", given, ("axis1", "axis2"), node)
     array = lanes.array_in(lx, given["a"], node, "np.diagonal")

@@ -127,9 +127,6 @@ def bind(lx: Lowering, target: ast.expr, value: Value) -> None:
     """Assign a value to a name, an element, or a tuple of those."""
     match target:
         case ast.Name():
-            if isinstance(value, Sym) and value in lx.views:
-                what = f"'{target.id}' is a view that '{lx.views[value]}' gives"
-                lx.refuse(target, what, "use it at once, or bind a copy: append .copy()")
             _name(lx, value, target.id)
             lx.env.names[target.id] = lx.named(value, target)
         case ast.Tuple() | ast.List():

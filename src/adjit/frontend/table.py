@@ -15,8 +15,8 @@ value is NumPy's, and its derivatives in forward and reverse mode are those of d
   under a small change. Equal elements keep their order; of those the first has the derivative of `np.unique`.
 * An axis, `keepdims`, a mode, subscripts, `n` of `np.diff` and `k` of `np.rot90` are constants.
 * `np.flip`, `np.rot90` and `np.split` give views, as in NumPy. What NumPy gives as a view that adjit cannot make
-  (`np.broadcast_to`, `np.diagonal`, `np.diag` of a matrix in a plain function) is used at once, or bound as a
-  `.copy()`.
+  (`np.broadcast_to`, `np.diagonal`, sliding windows, `np.diag` of a matrix in a plain function) is a copy when it has a
+  name, and refused where a view would show something else.
   `reshape` and `ravel` are views of contiguous memory and copy other.
 * What Numba computes in an order of its own (percentiles, sums) follows Numba. What Numba lacks (`np.pad`,
   `np.add.at`, `np.gradient`, axes of sorts and medians) follows NumPy.

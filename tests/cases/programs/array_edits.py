@@ -143,6 +143,15 @@ def polys(c, d, x):
     )
 
 
+def sliding(a, h):
+    v = np.lib.stride_tricks.sliding_window_view
+    total = tell(v(a[0], 3) @ h) + tell(v(a, (2, 3))) + tell(v(a, 2, axis=1).max(axis=2))
+    b = a[:4, :4]
+    b[np.diag_indices(3)] *= 2.0
+    b[np.diag_indices_from(b)] += 1.0
+    return total + np.sum(v(a, (2, 2)) * v(b[::-1], (2, 1))[:, :, :, :][:, :4]) + tell(a)
+
+
 def slicing(a):
     s = slice(1, None)
     t = np.s_[::2, 1:3]
@@ -232,5 +241,6 @@ SAMPLES: dict[str, Sample] = {
             1.3,
         ),
     ),
+    "sliding windows": (sliding, (A, X[:3])),
     "slices with names": (slicing, (A,)),
 }

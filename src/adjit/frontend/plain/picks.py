@@ -38,6 +38,15 @@ def trim_zeros(items: Any) -> Any:
     return items[first:last]
 
 
+def places_of_window(n: Any, wide: Any) -> Any:
+    """How many places a window has on an axis of n."""
+    if wide < 0:
+        raise ValueError("`window_shape` cannot contain negative values")
+    if wide > n:
+        raise ValueError("window shape cannot be larger than input array shape")
+    return n - wide + 1
+
+
 def without_one(n: Any, at: Any) -> Any:
     """The places of n but for one."""
     if at < -n or at >= n:
