@@ -6,7 +6,7 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import elements, expressions, fancy, lists, remedies, slices, views
+from adjit.frontend import elements, expressions, fancy, inline, library, lists, remedies, slices, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
     Axis,
@@ -72,6 +72,24 @@ def section(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) -
         return elements.part(lx, base, tuple(axes))
 
 
+def flat_index(lx: Lowering, owner: FlatValue, index: Value, node: ast.AST) -> tuple[Atom, ...]:
+    """The index of an element of `array.flat`, counted from the end where negative."""
+    if not is_scalar(index):
+        lx.refuse(
+            node, f"'.flat' is indexed by {kind(index)}", "index a.ravel(), or the array along its axes"
+        )
+    shape = [lx.extent(owner.array, d) for d in range(elements.ndim_of(owner.array))]
+    size: Atom = ONE
+    for n in shape:
+        size = expressions.integer(lx, "mul", size, n)
+    left = expressions.number(lx, inline.call_library(lx, library.from_start, [index, size], node), node)
+    found: list[Atom] = []
+    for n in shape[:0:-1]:
+        found.insert(0, expressions.integer(lx, "mod", left, n))
+        left = expressions.integer(lx, "floordiv", left, n)
+    return (left, *found)
+
+
 def is_new(part: Value) -> bool:
     """Whether a part of an index is None, which makes a new axis."""
     return isinstance(part, Static) and part.value is None
@@ -113,7 +131,7 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
     if isinstance(owner, Static) and isinstance(owner.value, list | dict | str):
         lx.refuse(node, f"{kind(owner)} is indexed", "use a tuple or a NumPy array")
     if isinstance(owner, FlatValue):
-        lx.refuse(node, "'.flat' is indexed", "index the array with one index per axis")
+        return lx.builder.load(owner.array, flat_index(lx, owner, index, node))
     if not isinstance(owner, Sym) or not is_array(owner):
         lx.refuse(node, f"{kind(owner)} is indexed", "index a tuple or an array")
     parts = parts_of(index)

@@ -14,6 +14,7 @@ from adjit.frontend.values import (
     NONE,
     Closure,
     Elements,
+    FlatValue,
     Static,
     TupleValue,
     Value,
@@ -131,17 +132,17 @@ def bind(lx: Lowering, target: ast.expr, value: Value) -> None:
             lx.env.names[target.id] = lx.named(value, target)
         case ast.Tuple() | ast.List():
             _unpack(lx, target, value)
-        case ast.Subscript():
+        case ast.Subscript() | ast.Attribute():
             mark = lx.builder.mark()
             where = parts.place(lx, target)
             if where is not None:
                 value = elements.settle(lx, value, mark, target)
                 _store_part(lx, target, where, value)
                 return
+            if isinstance(target, ast.Attribute):
+                lx.refuse(target, f"the attribute '{target.attr}' is assigned", "return the value instead")
             owner, index = indexing.place(lx, target)
             store(lx, target, owner, index, elements.settle(lx, value, mark, target))
-        case ast.Attribute():
-            lx.refuse(target, f"the attribute '{target.attr}' is assigned", "return the value instead")
         case _:
             lx.refuse(target, "this assignment is not supported", "assign to names, elements and slices")
 
@@ -155,6 +156,11 @@ def _name(lx: Lowering, value: Value, name: str) -> None:
 
 def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value) -> None:
     """`owner[index] = value`, for one element or a part of an array."""
+    if isinstance(owner, FlatValue):
+        at = indexing.flat_index(lx, owner, index, node)
+        with lx.at(node):
+            lx.builder.store(owner.array, at, expressions.number(lx, value, node))
+        return
     if not isinstance(owner, Sym) or not is_array(owner):
         lx.refuse(node, f"an element of {kind(owner)} is assigned", "elements of arrays can be assigned")
     parts = indexing.parts_of(index)
@@ -217,11 +223,13 @@ def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
             value = expressions.binary(lx, stmt.op, old, right, stmt, name=stmt.target.id)
             value = elements.solid(lx, value, stmt)
         lx.env.names[stmt.target.id] = value
-    elif isinstance(stmt.target, ast.Subscript):
+    else:
         where = parts.place(lx, stmt.target)
         if where is not None:
             _update_part(lx, stmt, where)
             return
+        if isinstance(stmt.target, ast.Attribute):
+            lx.refuse(stmt, "an attribute is updated in place", "return the value instead")
         owner, index = indexing.place(lx, stmt.target)
         index = elements.solid(lx, index, stmt.target)
         old = indexing.elements_at(lx, owner, index, stmt.target)
@@ -235,8 +243,6 @@ def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
         with lx.at(stmt):
             value = expressions.binary(lx, stmt.op, old, right, stmt)
         store(lx, stmt.target, owner, index, value)
-    else:
-        lx.refuse(stmt, "an attribute is updated in place", "return the value instead")
 
 
 def _store_part(lx: Lowering, node: ast.expr, where: parts.Where, value: Value) -> None:

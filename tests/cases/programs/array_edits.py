@@ -152,6 +152,25 @@ def sliding(a, h):
     return total + np.sum(v(a, (2, 2)) * v(b[::-1], (2, 1))[:, :, :, :][:, :4]) + tell(a)
 
 
+def parts_assigned(x, y):
+    z = np.zeros(7, np.complex128)
+    z[:] = x * (1.0 + 1j)
+    z.imag += y
+    z.real = x * x
+    z[1:].imag *= 2.0
+    z.real += z.imag
+    return np.sum(np.abs(z) ** 3)
+
+
+def flat(a, b, x):
+    a.flat[5] = a.flat[-1] * 2.0
+    a.flat[7] += b.flat[8]
+    for j in range(3):
+        b.flat[j * 2] *= a.flat[j]
+    total = np.vdot(a, a[::-1]) + tell(np.inner(a, a)) + tell(np.inner(a, x[:5])) + tell(np.inner(x[:5], a))
+    return total + tell(a) + tell(b) + a.flat[a.argmax()]
+
+
 def slicing(a):
     s = slice(1, None)
     t = np.s_[::2, 1:3]
@@ -242,5 +261,7 @@ SAMPLES: dict[str, Sample] = {
         ),
     ),
     "sliding windows": (sliding, (A, X[:3])),
+    "parts assigned": (parts_assigned, (X, X[::-1] * 0.5)),
+    "flat": (flat, (A, B, X)),
     "slices with names": (slicing, (A,)),
 }
