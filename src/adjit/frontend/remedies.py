@@ -133,7 +133,7 @@ INSTEAD = {
     "numpy.fromiter": "fill an array in a loop",
     "numpy.isnat": "dates have no derivative: leave it out",
     "numpy.poly": "multiply (x - root) in a loop",
-    "numpy.linalg.eig": "take np.linalg.eigh of a symmetric matrix, or give a rule by @aj.custom_vjp",
+    "numpy.linalg.eig": "take np.linalg.eigh of a symmetric matrix, or give a rule: @aj.custom_vjp",
     "numpy.linalg.eigvals": "take np.linalg.eigvalsh of a symmetric matrix, or give a rule by @aj.custom_vjp",
     "numpy.lib.stride_tricks.as_strided": "index the array",
     "numpy.polynomial.polyutils.trimseq": "take np.trim_zeros(c, 'b')",
