@@ -55,8 +55,16 @@ def _section(title: str, modules: tuple[object, ...]) -> str:
 
 def _name(function: object) -> str:
     module = str(getattr(function, "__module__", "numpy"))
-    prefix = "np.linalg." if "linalg" in module else "np.fft." if "fft" in module else "np."
+    prefix = next((p for word, p in _PREFIXES.items() if word in module), "np.")
     return prefix + str(getattr(function, "__name__", ""))
+
+
+_PREFIXES = {
+    "linalg": "np.linalg.",
+    "fft": "np.fft.",
+    "polynomial": "np.polynomial.polynomial.",
+    "stride_tricks": "np.lib.stride_tricks.",
+}
 
 
 if __name__ == "__main__":
