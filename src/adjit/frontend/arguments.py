@@ -21,11 +21,11 @@ def bound(lx: Lowering, name: str, names: tuple[str, ...], required: int) -> Cal
         unknown = [k for k in kwargs if k not in names or k in given]
         if len(args) > len(names) or unknown:
             what = f"argument '{unknown[0]}'" if unknown else "this many arguments"
-            lx.refuse(node, f"'{name}' with {what} is not supported")
+            lx.refuse(node, f"'{name}' with {what} is not supported", f"it takes: {', '.join(names)}")
         given.update(kwargs)
         missing = [n for n in names[:required] if n not in given]
         if missing:
-            lx.refuse(node, f"'{name}' is called without '{missing[0]}'")
+            lx.refuse(node, f"'{name}' is called without '{missing[0]}'", f"it takes: {', '.join(names)}")
         return given
 
     return bind

@@ -15,19 +15,23 @@ from adjit.frontend import (
     contractions,
     conversions,
     counting,
+    edits,
     fourier,
     inline,
     joining,
+    kinds,
     padding,
     parts,
     products,
     rearranging,
     scans,
+    sliding,
     sorting,
     splitting,
     statistics,
     updates,
     views,
+    written,
 )
 from adjit.frontend.arguments import Handler
 from adjit.frontend.context import Lowering
@@ -36,7 +40,7 @@ from adjit.frontend.values import Static, Value
 GROUPS = {
     "Joined and repeated": (joining, padding),
     "Other axes, another shape": (views,),
-    "Rearranged, picked and split": (rearranging, splitting),
+    "Rearranged, picked and split": (rearranging, edits, sliding, splitting),
     "Sorted, and what needs an order": (sorting,),
     "Along an axis": (scans,),
     "Statistics": (statistics,),
@@ -46,6 +50,8 @@ GROUPS = {
     "Indices, counts and comparisons": (counting,),
     "Bounds and rounding": (bounds,),
     "Written in place": (updates,),
+    "Sets, windows, polynomials, spaces": (written,),
+    "Shapes, blocks, kinds of numbers": (kinds,),
     "Layout": (conversions,),
 }
 MODULES = tuple(module for group in GROUPS.values() for module in group)

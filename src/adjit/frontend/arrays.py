@@ -28,7 +28,7 @@ def attribute(lx: Lowering, array: Sym | Undef, name: str, node: ast.AST) -> Val
     type_ = array.type
     assert isinstance(type_, Array)
     if isinstance(array, Undef):
-        lx.refuse(node, "an array is read before it is assigned")
+        lx.refuse(node, "an array is read before it is assigned", "assign it on every path")
     if name == "shape":
         return TupleValue(shape_of(lx, array))
     if name == "ndim":

@@ -68,7 +68,7 @@ def call_node(lx: Lowering, node: ast.Call) -> Value:
             of_elements = False  # it is written
         if isinstance(arg, ast.Starred):
             args += expressions.items_of(lx, expressions.evaluate(lx, arg.value), arg)
-        elif isinstance(arg, ast.List) and array_functions.takes_lists(function):
+        elif isinstance(arg, ast.List | ast.Tuple) and array_functions.takes_lists(function):
             args.append(creation.nested(lx, arg))
         elif of_elements:
             mark = lx.builder.mark()
@@ -80,7 +80,8 @@ def call_node(lx: Lowering, node: ast.Call) -> Value:
     for keyword in node.keywords:
         if keyword.arg is None:
             lx.refuse(keyword.value, "'**' in a call is not supported", "name the keywords")
-        kwargs[keyword.arg] = expressions.evaluate(lx, keyword.value)
+        nested = isinstance(keyword.value, ast.List | ast.Tuple) and array_functions.takes_lists(function)
+        kwargs[keyword.arg] = (creation.nested if nested else expressions.evaluate)(lx, keyword.value)
     return call(lx, function, args, kwargs, node)
 
 
@@ -268,7 +269,7 @@ def _cast(
         with lx.at(node):
             return lx.let("complex", *(expressions.number(lx, a, node) for a in args))
     if len(args) != 1:
-        lx.refuse(node, f"'{fn}' takes one argument")
+        lx.refuse(node, f"'{fn}' takes one argument", "pass one number or array")
     if isinstance(args[0], Static) and isinstance(args[0].value, str):
         if fn == "float" and args[0].value.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
             return Const(float(args[0].value), FLOAT64)

@@ -85,8 +85,10 @@ def _static_equal(lx: Lowering, a: Value, b: Value, node: ast.AST) -> bool:
         try:
             return bool(a.value == b.value)
         except Exception:
-            lx.refuse(node, f"{kind(a)} is compared with {kind(b)}")
-    lx.refuse(node, f"{kind(a)} is compared with {kind(b)}")
+            lx.refuse(
+                node, f"{kind(a)} is compared with {kind(b)}", "compare numbers, arrays, or tuples of them"
+            )
+    lx.refuse(node, f"{kind(a)} is compared with {kind(b)}", "compare numbers, arrays, or tuples of them")
 
 
 def _is(lx: Lowering, a: Value, b: Value, negated: bool, node: ast.AST) -> Value:

@@ -139,7 +139,6 @@ class Lowering:
         self.dependencies: dict[object, None] = {}
         self.prefixes: dict[Sym, tuple[Sym, tuple[Atom, ...]]] = {}
         self.lists: set[Sym] = set()
-        self.views: dict[Sym, str] = {}  # copies of what NumPy gives as a view, by the function that gives it
         self.shown: dict[Sym, Copy] = {}  # copies that stand for views that may have a name
         self.lengths: dict[Sym, int] = {}
         self.head: list[Stmt] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from string import ascii_letters
 
 import numpy as np
 
@@ -32,15 +33,34 @@ def einsum(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Val
         lx.refuse(node, "'np.einsum' with subscripts that are not a literal", 'write them: "ij,jk->ik"')
     left, arrow, output = text.replace(" ", "").partition("->")
     inputs = left.split(",")
-    if not (left.replace(",", "") + output).isalpha() and (left.replace(",", "") + output):
-        lx.refuse(node, f"'np.einsum' with the subscripts {text!r}", "give each axis a letter, without '...'")
-    if not arrow:
-        output = "".join(sorted(c for c in set(left) - {","} if left.count(c) == 1))
     operands = args[1:]
     ranks = [elements.ndim_of(o) for o in operands]
+    inputs, dots = _lettered(inputs, ranks)
+    left = ",".join(inputs)
+    if not arrow:
+        output = "..." + "".join(sorted(c for c in set(left) - {",", *dots} if left.count(c) == 1))
+    output = output.replace("...", dots)
+    if not (left.replace(",", "") + output).isalpha() and (left.replace(",", "") + output):
+        lx.refuse(node, f"'np.einsum' with the subscripts {text!r}", "give each axis a letter, or '...'")
     if ranks != [len(i) for i in inputs] or len(set(output)) < len(output) or set(output) - set(left):
-        lx.refuse(node, f"'np.einsum' with the subscripts {text!r} of arrays of {ranks} dimensions")
+        lx.refuse(
+            node,
+            f"'np.einsum' with the subscripts {text!r} of arrays of {ranks} dimensions",
+            "give each array a group of as many letters as it has axes, and name only those behind the arrow",
+        )
     return _contracted(lx, "np.einsum", operands, inputs, output, node)
+
+
+def _lettered(inputs: Sequence[str], ranks: Sequence[int]) -> tuple[list[str], str]:
+    """The subscripts with letters for '...', which stands for the axes that have none: the last ones of them all."""
+    spare = [c for c in reversed(ascii_letters) if not any(c in i for i in inputs)]
+    counts = [max(n - len(i) + 3, 0) for i, n in zip(inputs, ranks, strict=False) if "..." in i]
+    dots = "".join(spare[: max(counts, default=0)])
+    found: list[str] = []
+    for k, i in enumerate(inputs):
+        own = max(ranks[k] - len(i) + 3, 0) if k < len(ranks) else 0
+        found.append(i.replace("...", dots[len(dots) - own :], 1))
+    return found, dots
 
 
 def tensordot(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
@@ -107,8 +127,8 @@ def _contracted(
             total = elements.apply(lx, "mul", (total, factor), node, elements.UFUNCS["mul"])
         if len(names) > len(output):
             return folds.total(lx, total, frozenset(range(len(output), len(names))), node)
-        view = name if len(sources) == 1 else ""
-        return Elements(total.shape, total.at, total.dtype, view=view)
+        seen = sources[0].part if len(sources) == 1 else None
+        return Elements(total.shape, total.at, total.dtype, shows=None if seen is None else (seen[0], name))
 
 
 def _is_product(inputs: Sequence[Sequence[str]], output: Sequence[str]) -> bool:
@@ -162,3 +182,4 @@ def _spread(
 
 HANDLERS: dict[object, Handler] = {np.einsum: einsum, np.tensordot: tensordot, np.vecdot: vecdot}
 LAZY = tuple(HANDLERS)
+LISTS = (np.tensordot,)

@@ -53,7 +53,7 @@ def conj(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
     """`a.conj()`: of real numbers, the array itself."""
     array, *more = args
     if more or kwargs:
-        lx.refuse(node, "'conj' with these arguments is not supported")
+        lx.refuse(node, "'conj' with these arguments is not supported", "call it without arguments")
     dtype = elements.dtype_of(array)
     if dtype.known and not dtype.is_complex:
         return array

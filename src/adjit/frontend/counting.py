@@ -7,9 +7,9 @@ import ast
 import numpy as np
 
 from adjit.frontend import arrays, broadcasting, creation, elements, expressions, fancy, folds, lanes, stores
-from adjit.frontend.arguments import Handler, bound
+from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
-from adjit.frontend.plain import counts
+from adjit.frontend.plain import counts, spaces
 from adjit.frontend.values import NONE, Axis, Elements, Place, TupleValue, Value, is_scalar
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Sym, const
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array
@@ -81,12 +81,19 @@ def bincount(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
 
 
 def histogram(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
-    """`np.histogram(a, bins=10, range=None, weights=None)`: what is in each bin, and the edges.
+    """`np.histogram(a, bins=10, range=None, density=None, weights=None)`: what is in each bin, and the edges.
 
     Counts have no derivative; sums of weights have one in the weights, as elements stay in their bins.
     """
     given = bound(lx, "np.histogram", ("a", "bins", "range", "density", "weights"), 1)(args, kwargs, node)
-    lanes.refuse_given(lx, "histogram", given, ("density",), node)
+    dense = not lanes.none(given.get("density", NONE)) and flag(lx, given["density"], "'density'", node)
+    counted, edges = _histogram(lx, given, node)
+    if dense:
+        return TupleValue((lanes.run(lx, spaces.density, [counted, edges], node), edges))
+    return TupleValue((counted, edges))
+
+
+def _histogram(lx: Lowering, given: Given, node: ast.AST) -> tuple[Value, Value]:
     items = lanes.flat(lx, lanes.array_in(lx, given["a"], node, "np.histogram"), node)
     weights = given.get("weights", NONE)
     more = [] if lanes.none(weights) else [lanes.flat(lx, lanes.array_in(lx, weights, node), node)]
@@ -96,7 +103,7 @@ def histogram(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> 
         lanes.run(lx, counts.check_edges, [edges], node)
         n = expressions.integer(lx, "sub", arrays.shape_of(lx, edges)[0], ONE)
         function = counts.histogram_edges_weights if more else counts.histogram_edges
-        return TupleValue((_counted(lx, n, function, [items, edges, *more], bool(more), node), edges))
+        return _counted(lx, n, function, [items, edges, *more], bool(more), node), edges
     limits = given.get("range", NONE)
     found = lanes.run(lx, counts.range_of, [items], node) if lanes.none(limits) else limits
     low, high = (expressions.number(lx, v, node) for v in expressions.items_of(lx, found, node))
@@ -104,8 +111,7 @@ def histogram(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> 
     lanes.run(lx, counts.check_range, [n, low, high], node)
     function = counts.histogram_weights if more else counts.histogram
     made = _counted(lx, n, function, [items, n, low, high, *more], bool(more), node)
-    edges = creation.linspace(lx, [low, high, expressions.integer(lx, "add", n, ONE)], {}, node)
-    return TupleValue((made, edges))
+    return made, creation.linspace(lx, [low, high, expressions.integer(lx, "add", n, ONE)], {}, node)
 
 
 def _counted(

@@ -43,7 +43,7 @@ def dtype_of(lx: Lowering, value: Value, node: ast.AST) -> Scalar:
         try:
             found = np.dtype(obj)
         except TypeError:
-            lx.refuse(node, f"{obj!r} is not a dtype")
+            lx.refuse(node, f"{obj!r} is not a dtype", "give one such as np.float64")
         return lx.dtype(found, node)
     lx.refuse(node, f"{kind(value)} is not a dtype", "give one such as np.float64")
 
@@ -73,7 +73,7 @@ def create(lx: Lowering, name: str, given: Arguments, node: ast.AST) -> Value:
     if name.endswith("_like"):
         value = given["a"]
         if is_scalar(value) or not isinstance(value, Sym):
-            lx.refuse(node, f"'{name}' of {kind(value)} is not supported")
+            lx.refuse(node, f"'{name}' of {kind(value)} is not supported", "pass an array")
         like, shape = value, arrays.shape_of(lx, value)
         assert isinstance(value.type, Array)
         dtype = dtype or value.type.dtype

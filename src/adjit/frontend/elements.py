@@ -74,7 +74,7 @@ def elements_of(lx: Lowering, value: Value, node: ast.AST) -> Elements:
     if isinstance(value, Sym) and value in lx.lists:
         lx.refuse(node, "a list in an expression of whole arrays", "make it an array: np.array(...)")
     if isinstance(value, Undef) and is_array(value):
-        lx.refuse(node, "an array is read before it is assigned")
+        lx.refuse(node, "an array is read before it is assigned", "assign it on every path")
     if isinstance(value, Sym) and isinstance(value.type, Array):
         return whole(lx, value)
     if is_scalar(value):
@@ -243,8 +243,6 @@ def solid(lx: Lowering, value: Value, node: ast.AST) -> Value:
     if not value.shape:
         return value.at(())
     made = materialise(lx, value, node)
-    if value.view:
-        lx.views[made] = value.view
     if value.shows is not None:
         lx.shown[made] = Copy(*value.shows, lx.span(node))
     return made
@@ -354,7 +352,7 @@ def in_memory(lx: Lowering, value: Value, node: ast.AST) -> Sym:
     found = solid(lx, value, node)
     if isinstance(found, Sym) and isinstance(found.type, Array):
         return found
-    lx.refuse(node, f"{kind(value)} where an array is needed")
+    lx.refuse(node, f"{kind(value)} where an array is needed", "make it an array: np.array(...)")
 
 
 def copied(lx: Lowering, value: Value, node: ast.AST) -> Sym:

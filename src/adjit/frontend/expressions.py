@@ -235,7 +235,7 @@ def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
         try:
             value = getattr(owner.value, name)
         except Exception:
-            lx.refuse(node, f"{kind(owner)} has no attribute '{name}'")
+            lx.refuse(node, f"{kind(owner)} has no attribute '{name}'", remedies.near(owner.value, name))
         if isinstance(owner.value, np.dtype) and name != "type":
             lx.refuse(node, f"the dtype's attribute '{name}' is not supported")
         if not isinstance(owner.value, ModuleType | type | np.dtype) and not callable(owner.value):
@@ -264,7 +264,7 @@ def items_of(lx: Lowering, value: Value, node: ast.AST) -> list[Value]:
         return [indexing.load(lx, value, const(k), node) for k in range(lx.lengths[value])]
     if is_array(value):
         lx.refuse(node, "an array is unpacked", "index it")
-    lx.refuse(node, f"{kind(value)} is unpacked")
+    lx.refuse(node, f"{kind(value)} is unpacked", "unpack a tuple, or index it")
 
 
 # operators
@@ -277,12 +277,12 @@ def number(lx: Lowering, value: Value, node: ast.AST) -> Atom:
             return value
         if value.type.ndim == 0 and isinstance(value, Sym):  # type: ignore[union-attr]
             return lx.builder.load(value, ())
-        lx.refuse(node, "a whole array is used where a number is needed", "index it, or reduce it: np.sum(x)")
+        lx.refuse(node, "a whole array is used where a number is needed", remedies.number_of(node))
     if isinstance(value, Elements):
         if not value.shape:
             return value.at(())
-        lx.refuse(node, "a whole array is used where a number is needed", "index it, or reduce it: np.sum(x)")
-    lx.refuse(node, f"{kind(value)} is used where a number is needed")
+        lx.refuse(node, "a whole array is used where a number is needed", remedies.number_of(node))
+    lx.refuse(node, f"{kind(value)} is used where a number is needed", "pass a number")
 
 
 def integer(lx: Lowering, op: str, a: Atom, b: Atom) -> Atom:

@@ -80,7 +80,7 @@ def _items(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) ->
     spelled = list(parts)
     dots = [k for k, p in enumerate(parts) if isinstance(p, Static) and p.value is Ellipsis]
     if len(dots) > 1:
-        lx.refuse(node, "an index has at most one '...'")
+        lx.refuse(node, "an index has at most one '...'", "write ':' for the other axes")
     at = dots[0] if dots else len(parts)
     out: list[Item] = []
     axis = 0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from adjit.frontend import elements, expressions, fancy, lists, remedies, slices, views
+import numpy as np
+
+from adjit.frontend import elements, expressions, fancy, inline, library, lists, remedies, slices, views
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
     Axis,
@@ -70,6 +72,24 @@ def section(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) -
         return elements.part(lx, base, tuple(axes))
 
 
+def flat_index(lx: Lowering, owner: FlatValue, index: Value, node: ast.AST) -> tuple[Atom, ...]:
+    """The index of an element of `array.flat`, counted from the end where negative."""
+    if not is_scalar(index):
+        lx.refuse(
+            node, f"'.flat' is indexed by {kind(index)}", "index a.ravel(), or the array along its axes"
+        )
+    shape = [lx.extent(owner.array, d) for d in range(elements.ndim_of(owner.array))]
+    size: Atom = ONE
+    for n in shape:
+        size = expressions.integer(lx, "mul", size, n)
+    left = expressions.number(lx, inline.call_library(lx, library.from_start, [index, size], node), node)
+    found: list[Atom] = []
+    for n in shape[:0:-1]:
+        found.insert(0, expressions.integer(lx, "mod", left, n))
+        left = expressions.integer(lx, "floordiv", left, n)
+    return (left, *found)
+
+
 def is_new(part: Value) -> bool:
     """Whether a part of an index is None, which makes a new axis."""
     return isinstance(part, Static) and part.value is None
@@ -106,10 +126,12 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
     """`owner[index]`."""
     if isinstance(owner, TupleValue):
         return _tuple_item(lx, owner, index, node)
+    if isinstance(owner, Static) and any(owner.value is s for s in (np.s_, np.index_exp)):
+        return index
     if isinstance(owner, Static) and isinstance(owner.value, list | dict | str):
         lx.refuse(node, f"{kind(owner)} is indexed", "use a tuple or a NumPy array")
     if isinstance(owner, FlatValue):
-        lx.refuse(node, "'.flat' is indexed", "index the array with one index per axis")
+        return lx.builder.load(owner.array, flat_index(lx, owner, index, node))
     if not isinstance(owner, Sym) or not is_array(owner):
         lx.refuse(node, f"{kind(owner)} is indexed", "index a tuple or an array")
     parts = parts_of(index)
@@ -178,7 +200,7 @@ def resolve(
         remedy = "pass a number, or an array" if type_.ndim == 0 else "leave out an index"
         lx.refuse(node, f"{indices} for an array of {type_.ndim} dimensions", remedy)
     if len(dots) > 1:
-        lx.refuse(node, "an index has at most one '...'")
+        lx.refuse(node, "an index has at most one '...'", "write ':' for the other axes")
     at = dots[0] if dots else len(parts)
     full = [Slice()] * (type_.ndim - given)
     items = (
@@ -202,9 +224,9 @@ def item(lx: Lowering, part: Value, node: ast.AST) -> Item:
         if atom.type == BOOL:
             lx.refuse(node, "a bool is used as an index", "convert it by int()")
         if isinstance(atom, Const) and not isinstance(atom.value, int):
-            lx.refuse(node, f"the index {atom.value} is not an integer")
+            lx.refuse(node, f"the index {atom.value} is not an integer", "convert it by int()")
         return atom
-    lx.refuse(node, f"{kind(part)} is used as an index")
+    lx.refuse(node, f"{kind(part)} is used as an index", "index by numbers, slices and arrays")
 
 
 # tuples
@@ -215,7 +237,7 @@ def _tuple_item(lx: Lowering, owner: TupleValue, index: Value, node: ast.AST) ->
     if isinstance(index, SliceValue):
         parts = (index.start, index.stop, index.step)
         if any(p is not None and not isinstance(p, Const) for p in parts):
-            lx.refuse(node, "a tuple's slice must be constant")
+            lx.refuse(node, "a tuple's slice must be constant", "write its bounds as numbers")
         bounds = (int(p.value.real) if isinstance(p, Const) else None for p in parts)
         return TupleValue(owner.items[slice(*bounds)])
     k = expressions.number(lx, index, node)
@@ -224,7 +246,7 @@ def _tuple_item(lx: Lowering, owner: TupleValue, index: Value, node: ast.AST) ->
             lx.refuse(node, *remedies.outside(k.value, count, node))
         return owner.items[k.value]
     if isinstance(k, Const) or not count:
-        lx.refuse(node, "this index of a tuple is not supported")
+        lx.refuse(node, "this index of a tuple is not supported", "index it by an integer")
     return _pick(lx, owner, k, 0, node)
 
 

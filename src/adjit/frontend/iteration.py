@@ -136,7 +136,9 @@ def item(lx: Lowering, source: Value, k: Atom, node: ast.AST) -> Value:
             with lx.at(node):
                 return indexing.load(lx, source, k, node)
         case _:
-            lx.refuse(node, f"a loop over {kind(source)} is not supported")
+            lx.refuse(
+                node, f"a loop over {kind(source)} is not supported", "loop over a range, an array or a tuple"
+            )
 
 
 def _product(lx: Lowering, shape: tuple[Atom, ...]) -> Atom:

@@ -185,7 +185,9 @@ def _at_least(rank: int) -> Handler:
 
     def handler(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
         if kwargs or not args:
-            lx.refuse(node, f"'np.atleast_{rank}d' with these arguments is not supported")
+            lx.refuse(
+                node, f"'np.atleast_{rank}d' with these arguments is not supported", "pass arrays by position"
+            )
         if len(args) == 1:
             return _one_at_least(lx, args[0], rank, node)
         return TupleValue(tuple(elements.solid(lx, _one_at_least(lx, a, rank, node), node) for a in args))
@@ -257,7 +259,7 @@ def tile(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
 
 
 def broadcast_to(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
-    """`np.broadcast_to(array, shape)`, as an expression: a name is bound to a copy that is only read."""
+    """`np.broadcast_to(array, shape)`, as an expression: a name is bound to a copy."""
     given = bound(lx, "np.broadcast_to", ("array", "shape"), 2)(args, kwargs, node)
     items = given["shape"].items if isinstance(given["shape"], TupleValue) else (given["shape"],)
     shape = tuple(expressions.number(lx, i, node) for i in items)
@@ -268,7 +270,9 @@ def broadcast_to(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) 
 
 def _broadcast(lx: Lowering, source: Elements, shape: tuple[Atom, ...], node: ast.AST) -> Elements:
     if len(source.shape) > len(shape):
-        lx.refuse(node, "an array is broadcast to fewer dimensions than it has")
+        lx.refuse(
+            node, "an array is broadcast to fewer dimensions than it has", "give its shape more extents"
+        )
     own = source.shape
     message = "operands could not be broadcast together with remapped shapes"
     for have, want in zip(own, shape[len(shape) - len(own) :], strict=True):
@@ -278,14 +282,16 @@ def _broadcast(lx: Lowering, source: Elements, shape: tuple[Atom, ...], node: as
         shape,
         lambda places: source.at(broadcasting.aligned(places, own)),
         source.dtype,
-        view="np.broadcast_to",
+        shows=None if source.part is None else (source.part[0], "np.broadcast_to"),
     )
 
 
 def broadcast_arrays(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
     """`np.broadcast_arrays(a, b, ...)`: a tuple of arrays of one shape."""
     if kwargs or not args:
-        lx.refuse(node, "'np.broadcast_arrays' with these arguments is not supported")
+        lx.refuse(
+            node, "'np.broadcast_arrays' with these arguments is not supported", "pass arrays by position"
+        )
     sources = [elements.elements_of(lx, a, node) for a in args]
     shape, sources = broadcasting.broadcast(lx, sources, node)
     return TupleValue(tuple(elements.solid(lx, _broadcast(lx, s, shape, node), node) for s in sources))
@@ -297,7 +303,11 @@ def meshgrid(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
     if "indexing" in kwargs:
         order = lanes.word(lx, kwargs.pop("indexing"), "'indexing'", ("xy", "ij"), node)
     if kwargs or not args:
-        lx.refuse(node, "'np.meshgrid' with these arguments is not supported")
+        lx.refuse(
+            node,
+            "'np.meshgrid' with these arguments is not supported",
+            "pass 1-D arrays by position, and indexing",
+        )
     sources = [
         _raveled(lx, elements.elements_of(lx, lanes.tuple_as_array(lx, a, node), node), node) for a in args
     ]

@@ -24,10 +24,12 @@ from adjit.frontend import (
     indexing,
     inline,
     iteration,
+    lanes,
     library,
     linear,
     lists,
     matrices,
+    norms,
     reductions,
     statements,
 )
@@ -42,6 +44,7 @@ from adjit.frontend.values import (
     Partial,
     RangeValue,
     ReversedValue,
+    SliceValue,
     Static,
     TupleValue,
     Value,
@@ -119,6 +122,14 @@ def _len(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AS
     if is_scalar(value) or isinstance(value, Static | Closure):
         lx.refuse(node, f"'len' of {kind(value)}")
     return iteration.count(lx, value, node)
+
+
+def _slice(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if kwargs or not 1 <= len(args) <= 3:
+        lx.refuse(node, "'slice' with these arguments is not supported", "give one to three numbers")
+    given = [None, *args, None] if len(args) == 1 else [*args, None]
+    parts = [None if a is None or lanes.none(a) else expressions.number(lx, a, node) for a in given[:3]]
+    return SliceValue(*parts)
 
 
 def _enumerate(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -293,7 +304,7 @@ def _partial(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: as
 
 def _copy(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 1 or not isinstance(args[0], Sym) or not is_array(args[0]):
-        lx.refuse(node, "'np.copy' with these arguments is not supported")
+        lx.refuse(node, "'np.copy' with these arguments is not supported", "pass one array")
     return arrays.copy(lx, args[0], None, node)
 
 
@@ -312,13 +323,13 @@ def _dtype_call(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node:
 
 def _size(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 1 or not isinstance(args[0], Sym) or not is_array(args[0]):
-        lx.refuse(node, "'np.size' with these arguments is not supported")
+        lx.refuse(node, "'np.size' with these arguments is not supported", "pass one array")
     return arrays.size_of(lx, args[0])
 
 
 def _shape(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 1 or not isinstance(args[0], Sym) or not is_array(args[0]):
-        lx.refuse(node, "'np.shape' with these arguments is not supported")
+        lx.refuse(node, "'np.shape' with these arguments is not supported", "pass one array")
     return TupleValue(arrays.shape_of(lx, args[0]))
 
 
@@ -376,6 +387,7 @@ _HANDLERS: dict[object, Handler] = {
     min: _extremum("min"),
     max: _extremum("max"),
     enumerate: _enumerate,
+    slice: _slice,
     zip: _zip,
     reversed: _reversed,
     tuple: _tuple,
@@ -411,7 +423,7 @@ _HANDLERS: dict[object, Handler] = {
     },
 }
 
-_HANDLERS.update(folds.HANDLERS | matrices.HANDLERS | linear.HANDLERS)
+_HANDLERS.update(folds.HANDLERS | norms.HANDLERS | matrices.HANDLERS | linear.HANDLERS)
 _HANDLERS.update(array_functions.HANDLERS)
 
 _LISTS = frozenset(map(id, array_functions.LISTS))
@@ -420,6 +432,7 @@ _OF_ELEMENTS = frozenset(
         id,
         (
             *folds.HANDLERS,
+            np.linalg.norm,
             *matrices.HANDLERS,
             *array_functions.LAZY,
             *(np.where, np.real, np.imag, np.angle, np.nan_to_num, abs),

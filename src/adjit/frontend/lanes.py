@@ -52,7 +52,9 @@ def axis_in(lx: Lowering, value: Value, rank: int, node: ast.AST) -> int:
     """An axis of an array of this rank, counted from the end where negative."""
     axis = constant(lx, value, "an axis", node)
     if not -rank <= axis < rank:
-        lx.refuse(node, f"the axis {axis} of an array of {rank} dimensions")
+        lx.refuse(
+            node, f"the axis {axis} of an array of {rank} dimensions", f"take one from {-rank} to {rank - 1}"
+        )
     return axis % rank
 
 

@@ -132,3 +132,10 @@ def slice_range(start: Any, stop: Any, has_start: Any, has_stop: Any, step: Any,
     if step > 0:
         return first, (last - first + step - 1) // step if last > first else 0
     return first, (first - last - step - 1) // -step if first > last else 0
+
+
+def from_start(k: Any, size: Any) -> Any:
+    """A place of `size`, counted from the end where negative."""
+    if k < -size or k >= size:
+        raise IndexError("index is out of bounds for this size")
+    return k + size if k < 0 else k

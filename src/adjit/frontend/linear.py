@@ -18,6 +18,7 @@ from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import Static, TupleValue, Value
 from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, If, Raise, Sym, Whole
 from adjit.ir.types import BOOL, INT64, Array, Scalar
+from adjit.rules import linear
 
 Shape = tuple[Atom, ...]
 
@@ -39,7 +40,10 @@ def _made(
     dtype = next(iter(dtypes)) if len(dtypes) == 1 else Scalar("?")
     if not dtype.is_float:
         dtype = Scalar("?") if not dtype.known else dtype
-    outs = [lx.builder.alloc(op, Array(dtype, len(shape), "C"), shape) for shape in shapes]
+    made = linear.get(op).dtypes((dtype,) * len(args)) if dtype.known else (dtype,) * len(shapes)
+    outs = [
+        lx.builder.alloc(op, Array(d, len(shape), "C"), shape) for d, shape in zip(made, shapes, strict=True)
+    ]
     lx.builder.append(Whole(tuple(outs), op, args, lx.span(node)))
     return outs
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from adjit.frontend import broadcasting, elements, expressions, folds, rearranging
+from adjit.frontend import arrays, broadcasting, elements, expressions, folds, rearranging, views
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import Axis, Elements, Place, Value
@@ -183,19 +183,32 @@ def matmul_call(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node:
 
 
 def inner(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """`np.inner(a, b)` of vectors."""
+    """`np.inner(a, b)`: sums of products along the last axes."""
     given = bound(lx, "np.inner", ("a", "b"), 2)(args, kwargs, node)
-    if max(elements.ndim_of(given[k]) for k in ("a", "b")) > 1:
-        lx.refuse(node, "'np.inner' of arrays that are not vectors", "write a @ b.T")
-    return dot(lx, [given["a"], given["b"]], {}, node)
+    a, b = given["a"], given["b"]
+    ranks = elements.ndim_of(a), elements.ndim_of(b)
+    if max(ranks) > 2:
+        lx.refuse(
+            node, "'np.inner' of arrays of more than two dimensions", "take np.tensordot(a, b, (-1, -1))"
+        )
+    if ranks[1] == 2:
+        b = views.transposed(lx, elements.in_memory(lx, b, node), node)
+    return dot(lx, [a, b], {}, node)
+
+
+def _in_a_row(lx: Lowering, value: Value, node: ast.AST) -> Sym:
+    array = elements.in_memory(lx, value, node)
+    return array if elements.ndim_of(array) == 1 else arrays.flattened(lx, array, node)
 
 
 def vdot(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    """`np.vdot(a, b)` of vectors."""
+    """`np.vdot(a, b)`: the sum of products, of the conjugate of the first, in the order of the last axis first."""
     given = bound(lx, "np.vdot", ("a", "b"), 2)(args, kwargs, node)
     a, b = given["a"], given["b"]
+    if min(elements.ndim_of(v) for v in (a, b)) == 0:
+        lx.refuse(node, "'np.vdot' of a number", "write '*'")
     if elements.ndim_of(a) != 1 or elements.ndim_of(b) != 1:
-        lx.refuse(node, "'np.vdot' of arrays that are not vectors", "ravel them first")
+        a, b = (_in_a_row(lx, v, node) for v in (a, b))
     if not elements.dtype_of(a).is_float:
         a = folds.of_each(lx, np.conjugate, a, node) if elements.dtype_of(a).is_complex else a
     return matmul(lx, a, b, node)

@@ -42,12 +42,16 @@ def into(lx: Lowering, f: np.ufunc, args: Sequence[Value], kwargs: dict[str, Val
     if isinstance(out, TupleValue) and len(out.items) == 1:
         out = out.items[0]
     operands = args[: f.nin]
+    return stored(lx, calls.call(lx, Static(f), operands, {}, node), out, name, node)
+
+
+def stored(lx: Lowering, value: Value, out: Value, name: str, node: ast.AST) -> Value:
+    """The value; where there is an array `out`, that array, after the value is stored in it."""
     if same_static(out, NONE):
-        return calls.call(lx, Static(f), operands, {}, node)
+        return value
     if not isinstance(out, Sym) or not is_array(out) or out in lx.lists:
         what = "a list" if isinstance(out, Sym) and out in lx.lists else kind(out)
         lx.refuse(node, f"'{name}' with {what} as 'out'", "pass an array")
-    value = calls.call(lx, Static(f), operands, {}, node)
     target = elements.whole(lx, out)
     if elements.ndim_of(value) > len(target.shape):
         lx.refuse(node, f"{kind(value)} is stored in {kind(out)} by 'out'", "it must not have more axes")

@@ -14,12 +14,13 @@ import numpy as np
 from adjit.frontend import calls, elements, expressions, indexing
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
-from adjit.frontend.values import Elements, Place, Value, is_array
+from adjit.frontend.values import Elements, Place, Static, Value, is_array
 from adjit.ir.core import Atom, Sym, const
 from adjit.ir.types import BOOL, UNKNOWN
 
 NAMES = frozenset({"real", "imag"})
 
+_ALL = Static(Ellipsis)
 Where = tuple[Sym, str, Value]
 """Complex numbers, the name of a part of them, and an index."""
 
@@ -31,7 +32,9 @@ def part(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     if dtype.known and not dtype.is_complex:
         return owner if name == "real" else _zeros(lx, source, node)
     found = elements.apply(lx, name, (source,), node, f"numpy.{name}")
-    return replace(found, dtype=dtype.part, shows=None if source.part is None else (source.part[0], name))
+    return replace(
+        found, dtype=dtype.part, shows=None if source.part is None else (source.part[0], f".{name}")
+    )
 
 
 def _zeros(lx: Lowering, source: Elements, node: ast.AST) -> Elements:
@@ -63,16 +66,20 @@ LAZY = (np.real, np.imag)
 
 
 def place(lx: Lowering, target: ast.expr) -> Where | None:
-    """What `z.real[index]` names, if that is a place in complex numbers: z, the name of the part, the index."""
-    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Attribute):
+    """What `z.real[index]` names, if that is a place in complex numbers: z, the name of the part, the index.
+
+    `z.real` alone, when it is assigned, is all of it.
+    """
+    part_of = target.value if isinstance(target, ast.Subscript) else target
+    if not isinstance(part_of, ast.Attribute):
         return None
-    owner_node, name = target.value.value, target.value.attr
+    owner_node, name = part_of.value, part_of.attr
     if name not in NAMES or not isinstance(owner_node, ast.Name | ast.Attribute | ast.Subscript):
         return None  # what a call gives is evaluated once
     mark = lx.builder.mark()
     owner = expressions.evaluate(lx, owner_node)
     if isinstance(owner, Sym) and is_array(owner) and elements.dtype_of(owner).is_complex:
-        return owner, name, indexing.index_of(lx, target)
+        return owner, name, indexing.index_of(lx, target) if isinstance(target, ast.Subscript) else _ALL
     lx.builder.rewind(mark)
     return None
 

@@ -1,6 +1,6 @@
 """The elements of one array elsewhere: flips, rolls, diagonals, triangles, picks.
 
-What NumPy gives as a view is one (`np.flip(x)` is `x[::-1]`), or, where that cannot be, is only used at once.
+What NumPy gives as a view is one (`np.flip(x)` is `x[::-1]`), or, where that cannot be, a copy that `shown` watches.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def diagonal_of(lx: Lowering, array: Sym, k: Value, name: str, node: ast.AST) ->
         row, column = (expressions.integer(lx, "add", i, d) for d in (down, right))
         return whole.at((Place(row), Place(column)))
 
-    return Elements((n,), at, whole.dtype, view=name)
+    return Elements((n,), at, whole.dtype, shows=(array, name))
 
 
 def _negative(lx: Lowering, a: Atom) -> Atom:
@@ -160,7 +160,7 @@ def _negative(lx: Lowering, a: Atom) -> Atom:
 
 
 def diagonal(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
-    """`np.diagonal(a, offset=0)` of a matrix: a view, so that it is only used at once."""
+    """`np.diagonal(a, offset=0)` of a matrix: a view."""
     given = bound(lx, "np.diagonal", ("a", "offset", "axis1", "axis2"), 1)(args, kwargs, node)
     lanes.refuse_given(lx, "diagonal", given, ("axis1", "axis2"), node)
     array = lanes.array_in(lx, given["a"], node, "np.diagonal")
@@ -210,7 +210,7 @@ def _triangle_indices(name: str) -> Handler:
             given = bound(lx, f"np.{name}", ("arr", "k"), 1)(args, kwargs, node)
             array = lanes.array_in(lx, given["arr"], node, f"np.{name}")
             if lanes.rank_of(array) != 2:
-                lx.refuse(node, f"'np.{name}' of an array that is not a matrix")
+                lx.refuse(node, f"'np.{name}' of an array that is not a matrix", "pass a matrix")
             rows, columns = arrays.shape_of(lx, array)
         else:
             given = bound(lx, f"np.{name}", ("n", "k", "m"), 1)(args, kwargs, node)
@@ -273,7 +273,11 @@ def take_along_axis(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AS
     if lanes.none(given["axis"]):
         array, given["axis"] = lanes.flat(lx, array, node), ZERO
     if lanes.rank_of(indices) != lanes.rank_of(array):
-        lx.refuse(node, "'np.take_along_axis' with indices of other dimensions than the array")
+        lx.refuse(
+            node,
+            "'np.take_along_axis' with indices of other dimensions than the array",
+            "give as many: idx[:, None]",
+        )
     axis = lanes.axis_in(lx, given["axis"], lanes.rank_of(array), node)
     chosen, source = elements.whole(lx, indices), elements.whole(lx, array)
     for d, (a, b) in enumerate(zip(chosen.shape, source.shape, strict=True)):
@@ -308,7 +312,9 @@ def select(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Val
         lx.refuse(node, "'np.select' of these lists is not supported", "write the lists in the call")
     conditions, choices = (v.items for v in lists if isinstance(v, TupleValue))
     if len(conditions) != len(choices):
-        lx.refuse(node, "'np.select' with more or fewer choices than conditions")
+        lx.refuse(
+            node, "'np.select' with more or fewer choices than conditions", "give a choice for each condition"
+        )
     value: Value = given.get("default", ZERO)
     for test, choice in zip(conditions[::-1], choices[::-1], strict=True):
         value = elements.apply(lx, "select", (test, choice, value), node)
@@ -349,8 +355,6 @@ HANDLERS: dict[object, Handler] = {
     np.extract: extract,
     np.select: select,
     np.trim_zeros: _pair("trim_zeros", picks.trim_zeros, "filt"),
-    np.delete: _pair("delete", picks.delete, "arr", "obj"),
-    np.insert: _pair("insert", picks.insert, "arr", "obj", "values"),
 }
 
 METHODS: dict[str, Handler] = {"take": take, "diagonal": diagonal}

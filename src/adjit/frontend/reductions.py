@@ -80,7 +80,7 @@ def extremum(lx: Lowering, op: str, args: list[Value], kwargs: dict[str, Value],
             lx.refuse(node, f"'{op}' of {kind(source)} is not supported", "write the loop")
         items = list(source.items)
     if not items:
-        lx.refuse(node, f"'{op}' of nothing")
+        lx.refuse(node, f"'{op}' of nothing", "pass numbers or an array")
     total = expressions.number(lx, items[0], node)
     for other in items[1:]:
         total = lx.let(op, total, expressions.number(lx, other, node), fn=op)

@@ -71,6 +71,21 @@ def array_attribute(name: str) -> Words | None:
     return None
 
 
+def near(owner: object, name: str) -> str:
+    """What a module's attribute that is not there may have been meant to be."""
+    found = difflib.get_close_matches(name, dir(owner), 1, 0.75)
+    return f"did you mean '{found[0]}'?" if found else "this version of the library may lack it"
+
+
+def number_of(node: ast.AST) -> str:
+    """What to write where a whole array stands for a number: a test, a chain of comparisons, anything else."""
+    if isinstance(node, ast.Compare) and len(node.ops) > 1:
+        return "write (a < x) & (x < b) for each element, or reduce it: np.all(x < b)"
+    if isinstance(node, ast.Compare | ast.BoolOp):
+        return "write '&' and '|' for each element, or reduce it: np.all(x > 0), np.any(x > 0)"
+    return "index it, or reduce it: np.sum(x)"
+
+
 def outside(k: complex, count: int, node: ast.AST) -> Words:
     """A constant index outside of a tuple, which may be the shape of an array with too few axes."""
     owner = node.value if isinstance(node, ast.Subscript) else None
@@ -104,14 +119,7 @@ def library(obj: object) -> bool:
 
 
 INSTEAD = {
-    "numpy.union1d": "take np.unique(np.concatenate((a, b)))",
-    "numpy.intersect1d": "take u = np.unique(a) and u[np.isin(u, b)]",
-    "numpy.setdiff1d": "take u = np.unique(a) and u[np.isin(u, b, invert=True)]",
-    "numpy.setxor1d": "take np.unique, and np.isin(u, v, invert=True) both ways",
-    "numpy.geomspace": "take np.exp(np.linspace(np.log(start), np.log(stop), num))",
-    "numpy.indices": "take np.meshgrid(np.arange(n), np.arange(m), indexing='ij')",
     "numpy.asfortranarray": "leave it out: values do not depend on the layout",
-    "numpy.block": "take np.vstack of np.hstack",
     "numpy.apply_along_axis": "write the loop over the other axes",
     "numpy.vectorize": "write the loop",
     "numpy.piecewise": "take np.where or np.select",
@@ -120,11 +128,16 @@ INSTEAD = {
     "numpy.place": "take a[mask] = values",
     "numpy.histogram2d": "take np.digitize and np.add.at",
     "numpy.histogramdd": "take np.digitize and np.add.at",
-    "numpy.lexsort": "sort by one key after the other with np.argsort, the last key first",
     "numpy.polyfit": "solve the least squares of np.vander(x, n)",
+    "numpy.frombuffer": "pass the array that the buffer holds",
+    "numpy.fromiter": "fill an array in a loop",
+    "numpy.isnat": "dates have no derivative: leave it out",
+    "numpy.poly": "multiply (x - root) in a loop",
+    "numpy.linalg.eig": "take np.linalg.eigh of a symmetric matrix, or give a rule: @aj.custom_vjp",
+    "numpy.linalg.eigvals": "take np.linalg.eigvalsh of a symmetric matrix, or give a rule by @aj.custom_vjp",
+    "numpy.lib.stride_tricks.as_strided": "index the array",
+    "numpy.polynomial.polyutils.trimseq": "take np.trim_zeros(c, 'b')",
+    "numpy.polynomial.polyutils.as_series": "take np.atleast_1d(c) * 1.0",
     "numpy.roots": "find the roots outside, or by Newton steps in a loop",
-    "numpy.broadcast_shapes": "take (a + b).shape",
-    "numpy.iscomplexobj": "the dtype says it: leave it out",
-    "numpy.isrealobj": "the dtype says it: leave it out",
 }
 """What to write for functions of NumPy that are refused."""

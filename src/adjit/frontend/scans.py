@@ -154,7 +154,11 @@ def gradient(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
     if len(distances) == 1:
         distances = distances * len(axes)
     if len(distances) != len(axes):
-        lx.refuse(node, "'np.gradient' with more or fewer distances than axes")
+        lx.refuse(
+            node,
+            "'np.gradient' with more or fewer distances than axes",
+            "give one for all, or one for each axis",
+        )
     found = [_slope(lx, array, a, d, node) for a, d in zip(axes, distances, strict=True)]
     return found[0] if len(found) == 1 else TupleValue(tuple(found))
 

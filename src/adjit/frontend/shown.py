@@ -37,7 +37,7 @@ from adjit.ir.visit import blocks, operands, targets, yields
 
 @dataclass(frozen=True)
 class Copy:
-    """What an array is made for: a view of `source` by the attribute `name`."""
+    """What an array is made for: a view of `source` by an attribute (".real") or a function ("np.diagonal")."""
 
     source: Sym
     name: str
@@ -185,4 +185,4 @@ def refuse_stale(function: Function, copies: dict[Sym, Copy]) -> None:
 
 
 def _refuse(copy: Copy, why: str) -> NoReturn:
-    refuse(f"'.{copy.name}' gives a view, {why}", copy.span, "take a copy: append .copy()")
+    refuse(f"'{copy.name}' gives a view, {why}", copy.span, "take a copy: append .copy()")

@@ -15,7 +15,7 @@ def axis_of(lx: Lowering, s: Slice, n: Atom, node: ast.AST) -> Axis:
     """A slice of an axis of extent `n`, by Python's rules."""
     step = ONE if s.step is None else s.step
     if isinstance(step, Const) and step.value == 0:
-        lx.refuse(node, "a slice with step 0")
+        lx.refuse(node, "a slice with step 0", "take another step, such as 1 or -1")
     if step == ONE:
         start = _low(lx, s.start, n)
         stop = n if s.stop is None else _high(lx, s.stop, n)

@@ -10,10 +10,10 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import arrays, elements, expressions, lanes
+from adjit.frontend import arrays, elements, expressions, fancy, lanes
 from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
-from adjit.frontend.plain import orders
+from adjit.frontend.plain import orders, sets
 from adjit.frontend.values import NONE, Elements, Place, TupleValue, Value, is_scalar
 from adjit.ir.core import FALSE, ZERO, Atom, Const, Sym, const
 from adjit.ir.types import FLOAT64, INT64
@@ -146,10 +146,45 @@ def _quantile(name: str, factor: float, skip: bool) -> Handler:
 
 
 def unique(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
-    """`np.unique(a)`: the different elements, in order."""
-    given = bound(lx, "np.unique", ("ar",), 1)(args, kwargs, node)
+    """`np.unique(ar, return_index, return_inverse, return_counts)`: the different elements, in order."""
+    flags = ("return_index", "return_inverse", "return_counts")
+    given = bound(lx, "np.unique", ("ar", *flags, "axis", "equal_nan"), 1)(args, kwargs, node)
+    lanes.refuse_given(lx, "unique", given, ("axis",), node)
     array = lanes.array_in(lx, given["ar"], node, "np.unique")
-    return lanes.run(lx, orders.unique, [lanes.flat(lx, array, node)], node)
+    row = lanes.flat(lx, array, node)
+    index, inverse, counts = (flag(lx, given.get(f, FALSE), f"'{f}'", node) for f in flags)
+    if not (index or inverse or counts):
+        return lanes.run(lx, orders.unique, [row], node)
+    at, order = expressions.items_of(lx, lanes.run(lx, sets.places_of_each, [row], node), node)
+    found: list[Value] = [elements.solid(lx, fancy.gather(lx, row, (at,), node), node)]
+    if index:
+        found.append(at)
+    if inverse or counts:
+        numbers = lanes.run(lx, sets.numbers_of_each, [row, order], node)
+        which, times = expressions.items_of(lx, numbers, node)
+        if inverse:
+            found.append(_shaped(lx, lanes.array_in(lx, which, node), array, node))
+        found += [times] if counts else []
+    return TupleValue(tuple(found))
+
+
+def _shaped(lx: Lowering, row: Sym, array: Sym, node: ast.AST) -> Value:
+    """The elements of a row in the shape of an array."""
+    if lanes.rank_of(array) == 1:
+        return row
+    return elements.materialise(lx, lanes.boxed(lx, row, arrays.shape_of(lx, array)), node)
+
+
+def lexsort(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
+    """`np.lexsort(keys)`: the order by the last key, of equal ones by the key before, and so on."""
+    (keys,) = bound(lx, "np.lexsort", ("keys",), 1)(args, kwargs, node).values()
+    if isinstance(keys, TupleValue) and keys.items and not is_scalar(keys.items[0]):
+        rows = [lanes.row_in(lx, k, "np.lexsort", node, "sort rows of it") for k in keys.items]
+        order = lanes.run(lx, orders.ordered, [rows[0]], node)
+        for row in rows[1:]:
+            order = lanes.run(lx, sets.lexsorted, [order, row], node)
+        return order
+    lx.refuse(node, "'np.lexsort' of keys that are not a tuple of 1-D arrays", "write np.lexsort((b, a))")
 
 
 def searchsorted(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
@@ -215,8 +250,10 @@ HANDLERS: dict[object, Handler] = {
     np.nanpercentile: _quantile("nanpercentile", 1.0, True),
     np.nanquantile: _quantile("nanquantile", 100.0, True),
     np.unique: unique,
+    np.lexsort: lexsort,
     np.searchsorted: searchsorted,
     np.digitize: digitize,
 }
 
 METHODS: dict[str, Handler] = {"sort": sort_method, "argsort": argsort, "searchsorted": searchsorted}
+LISTS = (np.lexsort,)

@@ -30,7 +30,7 @@ def _split(name: str, axis: int | None, even: bool) -> Handler:
         along = lanes.axis_in(lx, given.get("axis", ZERO), rank, node) if axis is None else axis
         along = 0 if name == "hsplit" and rank == 1 else along
         if along >= rank:
-            lx.refuse(node, f"'np.{name}' of a {rank}-D array")
+            lx.refuse(node, f"'np.{name}' of a {rank}-D array", "give it more axes: x[:, None]")
         n = arrays.shape_of(lx, array)[along]
         bounds = _bounds(lx, given["indices_or_sections"], n, even, node)
         found = []
@@ -49,7 +49,7 @@ def _bounds(lx: Lowering, value: Value, n: Atom, even: bool, node: ast.AST) -> l
         return [None, *(expressions.number(lx, v, node) for v in value.items), None]
     sections = lanes.constant(lx, value, "the number of sections", node)
     if sections <= 0:
-        lx.refuse(node, "an array is split into no sections")
+        lx.refuse(node, "an array is split into no sections", "give at least one")
     if even:
         lanes.run(lx, picks.check_even, [n, const(sections)], node)
     inner = [lanes.count(lx, picks.section, [n, const(sections), const(k)], node) for k in range(1, sections)]

@@ -14,6 +14,7 @@ from adjit.frontend.values import (
     NONE,
     Closure,
     Elements,
+    FlatValue,
     Static,
     TupleValue,
     Value,
@@ -127,26 +128,23 @@ def bind(lx: Lowering, target: ast.expr, value: Value) -> None:
     """Assign a value to a name, an element, or a tuple of those."""
     match target:
         case ast.Name():
-            if isinstance(value, Sym) and value in lx.views:
-                what = f"'{target.id}' is a view that '{lx.views[value]}' gives"
-                lx.refuse(target, what, "use it at once, or bind a copy: append .copy()")
             _name(lx, value, target.id)
             lx.env.names[target.id] = lx.named(value, target)
         case ast.Tuple() | ast.List():
             _unpack(lx, target, value)
-        case ast.Subscript():
+        case ast.Subscript() | ast.Attribute():
             mark = lx.builder.mark()
             where = parts.place(lx, target)
             if where is not None:
                 value = elements.settle(lx, value, mark, target)
                 _store_part(lx, target, where, value)
                 return
+            if isinstance(target, ast.Attribute):
+                lx.refuse(target, f"the attribute '{target.attr}' is assigned", "return the value instead")
             owner, index = indexing.place(lx, target)
             store(lx, target, owner, index, elements.settle(lx, value, mark, target))
-        case ast.Attribute():
-            lx.refuse(target, f"the attribute '{target.attr}' is assigned", "return the value instead")
         case _:
-            lx.refuse(target, "this assignment is not supported")
+            lx.refuse(target, "this assignment is not supported", "assign to names, elements and slices")
 
 
 def _name(lx: Lowering, value: Value, name: str) -> None:
@@ -158,6 +156,11 @@ def _name(lx: Lowering, value: Value, name: str) -> None:
 
 def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value, update: str = "") -> None:
     """`owner[index] = value`, for one element or a part of an array. update: see `ir.core.Store`."""
+    if isinstance(owner, FlatValue):
+        at = indexing.flat_index(lx, owner, index, node)
+        with lx.at(node):
+            lx.builder.store(owner.array, at, expressions.number(lx, value, node))
+        return
     if not isinstance(owner, Sym) or not is_array(owner):
         lx.refuse(node, f"an element of {kind(owner)} is assigned", "elements of arrays can be assigned")
     parts = indexing.parts_of(index)
@@ -175,7 +178,7 @@ def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value
     if elements.ndim_of(value):
         lx.refuse(node, "an array is assigned to one element", "assign a number, or index with slices")
     if not (is_scalar(value) or elements.is_whole(value)):
-        lx.refuse(node, f"{kind(value)} is assigned to an array's element")
+        lx.refuse(node, f"{kind(value)} is assigned to an array's element", "assign a number")
     with lx.at(node):
         lx.builder.store(base, indexing.scalars(items), expressions.number(lx, value, node), update)
 
@@ -191,12 +194,12 @@ def _unpack(lx: Lowering, target: ast.Tuple | ast.List, value: Value) -> None:
     items = expressions.items_of(lx, value, target)
     if star is None:
         if len(items) != count:
-            lx.refuse(target, f"{len(items)} values are unpacked into {count} names")
+            lx.refuse(target, f"{len(items)} values are unpacked into {count} names", "give as many names")
         for t, v in zip(target.elts, items, strict=True):
             bind(lx, t, v)
         return
     if len(items) < count - 1:
-        lx.refuse(target, f"{len(items)} values are unpacked into {count} names")
+        lx.refuse(target, f"{len(items)} values are unpacked into {count} names", "give as many names")
     tail = count - star - 1
     middle = TupleValue(tuple(items[star : len(items) - tail]))
     starred = target.elts[star]
@@ -220,11 +223,13 @@ def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
             value = expressions.binary(lx, stmt.op, old, right, stmt, name=stmt.target.id)
             value = elements.solid(lx, value, stmt)
         lx.env.names[stmt.target.id] = value
-    elif isinstance(stmt.target, ast.Subscript):
+    else:
         where = parts.place(lx, stmt.target)
         if where is not None:
             _update_part(lx, stmt, where)
             return
+        if isinstance(stmt.target, ast.Attribute):
+            lx.refuse(stmt, "an attribute is updated in place", "return the value instead")
         owner, index = indexing.place(lx, stmt.target)
         index = elements.solid(lx, index, stmt.target)
         old = indexing.elements_at(lx, owner, index, stmt.target)
@@ -238,8 +243,6 @@ def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
         with lx.at(stmt):
             value = expressions.binary(lx, stmt.op, old, right, stmt)
         store(lx, stmt.target, owner, index, value)
-    else:
-        lx.refuse(stmt, "an attribute is updated in place", "return the value instead")
 
 
 def _store_part(lx: Lowering, node: ast.expr, where: parts.Where, value: Value) -> None:
@@ -305,7 +308,9 @@ def closure(lx: Lowering, node: ast.FunctionDef | ast.Lambda) -> Closure:
 def _delete(lx: Lowering, stmt: ast.Delete) -> None:
     for target in stmt.targets:
         if not isinstance(target, ast.Name):
-            lx.refuse(target, "'del' of something that is not a name")
+            lx.refuse(
+                target, "'del' of something that is not a name", "leave it out, or take np.delete(a, i)"
+            )
 
 
 def _with(lx: Lowering, stmt: ast.With) -> None:
@@ -319,7 +324,7 @@ def _with(lx: Lowering, stmt: ast.With) -> None:
 
 def _raise(lx: Lowering, stmt: ast.Raise) -> None:
     if stmt.exc is None or stmt.cause is not None:
-        lx.refuse(stmt, "only 'raise Exception(constants)' is supported")
+        lx.refuse(stmt, "only 'raise Exception(constants)' is supported", "raise a new exception")
     call = stmt.exc if isinstance(stmt.exc, ast.Call) else None
     name = _exception(lx, call.func if call else stmt.exc)
     args = _constants(lx, call) if call else ()
@@ -343,7 +348,7 @@ def _exception(lx: Lowering, node: ast.expr) -> str:
 
 def _constants(lx: Lowering, call: ast.Call) -> tuple[str | int | float, ...]:
     if call.keywords:
-        lx.refuse(call, "keywords of an exception are not supported")
+        lx.refuse(call, "keywords of an exception are not supported", "give its message by position")
     found: list[str | int | float] = []
     for arg in call.args:
         value = Static("") if isinstance(arg, ast.JoinedStr) else expressions.evaluate(lx, arg)

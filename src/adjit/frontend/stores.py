@@ -19,7 +19,11 @@ def fitted(lx: Lowering, source: Elements, shape: tuple[Atom, ...], message: str
     """
     while len(source.shape) > len(shape):
         if not lx.is_one(source.shape[0]):
-            lx.refuse(node, f"{kind(source)} is assigned to {len(shape)} dimensions")
+            lx.refuse(
+                node,
+                f"{kind(source)} is assigned to {len(shape)} dimensions",
+                "it must not have more axes: index or reshape it",
+            )
         inner = source.at
         source = Elements(source.shape[1:], lambda p, at=inner: at((Place(ZERO), *p)), source.dtype)
     (source,) = broadcasting.stretched(lx, [source], node, shape)

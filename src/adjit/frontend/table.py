@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adjit.frontend import array_functions, folds
+from adjit.frontend import array_functions, folds, norms
 
 _HEAD = """\
 # NumPy functions of arrays
@@ -15,8 +15,8 @@ value is NumPy's, and its derivatives in forward and reverse mode are those of d
   under a small change. Equal elements keep their order; of those the first has the derivative of `np.unique`.
 * An axis, `keepdims`, a mode, subscripts, `n` of `np.diff` and `k` of `np.rot90` are constants.
 * `np.flip`, `np.rot90` and `np.split` give views, as in NumPy. What NumPy gives as a view that adjit cannot make
-  (`np.broadcast_to`, `np.diagonal`, `np.diag` of a matrix in a plain function) is used at once, or bound as a
-  `.copy()`.
+  (`np.broadcast_to`, `np.diagonal`, sliding windows, `np.diag` of a matrix in a plain function) is a copy when it has a
+  name, and refused where a view would show something else.
   `reshape` and `ravel` are views of contiguous memory and copy other.
 * What Numba computes in an order of its own (percentiles, sums) follows Numba. What Numba lacks (`np.pad`,
   `np.add.at`, `np.gradient`, axes of sorts and medians) follows NumPy.
@@ -35,7 +35,7 @@ value is NumPy's, and its derivatives in forward and reverse mode are those of d
 
 def markdown() -> str:
     """The page, in Markdown."""
-    groups = {"Reductions and products": (folds,), **array_functions.GROUPS}
+    groups = {"Reductions and products": (folds, norms), **array_functions.GROUPS}
     sections = [_section(title, modules) for title, modules in groups.items()]
     methods = ", ".join(f"`a.{name}`" for name in sorted(_methods()))
     return "\n".join([_HEAD, *sections, f"## Methods\n\n{methods}\n"])
@@ -55,8 +55,16 @@ def _section(title: str, modules: tuple[object, ...]) -> str:
 
 def _name(function: object) -> str:
     module = str(getattr(function, "__module__", "numpy"))
-    prefix = "np.linalg." if "linalg" in module else "np.fft." if "fft" in module else "np."
+    prefix = next((p for word, p in _PREFIXES.items() if word in module), "np.")
     return prefix + str(getattr(function, "__name__", ""))
+
+
+_PREFIXES = {
+    "linalg": "np.linalg.",
+    "fft": "np.fft.",
+    "polynomial": "np.polynomial.polynomial.",
+    "stride_tricks": "np.lib.stride_tricks.",
+}
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def ufunc_method(obj: object) -> Handler | None:
 
 def _known(lx: Lowering, f: np.ufunc, count: int, node: ast.AST) -> None:
     if rules.find(f, count) is None:
-        lx.refuse(node, f"'np.{f.__name__}' has no rule for {count} arguments")
+        lx.refuse(node, f"'np.{f.__name__}' has no rule for {count} arguments", "write the loop")
 
 
 def _at(f: np.ufunc) -> Handler:
@@ -198,7 +198,11 @@ def put_along_axis(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST
     indices = elements.copied(lx, lanes.array_in(lx, given["indices"], node), node)
     axis = lanes.axis_in(lx, given["axis"], lanes.rank_of(owner), node)
     if lanes.rank_of(indices) != lanes.rank_of(owner):
-        lx.refuse(node, "'np.put_along_axis' with indices of other dimensions than the array")
+        lx.refuse(
+            node,
+            "'np.put_along_axis' with indices of other dimensions than the array",
+            "give as many: idx[:, None]",
+        )
     chosen, target = elements.whole(lx, indices), elements.whole(lx, owner)
     for d, (a, b) in enumerate(zip(chosen.shape, target.shape, strict=True)):
         if d != axis:

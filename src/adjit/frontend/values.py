@@ -155,15 +155,14 @@ class Elements:
     """A whole array that is not in memory: its extents, and the code of one element at given places.
 
     dtype: of the elements, where known (bool always is). part: the array and one item per axis, of a part of an array
-    (None for a new axis). view: the NumPy function whose result is a view, which no copy stands for by name. shows: the
-    array of which NumPy would show a part of the numbers, and the attribute (see `shown`).
+    (None for a new axis). shows: the array of which NumPy would show numbers, and the attribute or function that gives
+    the view (see `shown`).
     """
 
     shape: tuple[Atom, ...]
     at: Callable[[tuple[Place, ...]], Atom]
     dtype: Scalar = UNKNOWN
     part: tuple[Sym, tuple[Atom | Axis | None, ...]] | None = None
-    view: str = ""
     shows: tuple[Sym, str] | None = None
 
 

@@ -108,7 +108,9 @@ def _moveaxis(lx: Lowering, array: Sym, args: list[Value], kwargs: dict[str, Val
     given = bound(lx, "np.moveaxis", ("source", "destination"), 2)(args, kwargs, node)
     source, destination = (_axes(lx, given[n], _ndim(array), node) for n in ("source", "destination"))
     if len(source) != len(destination):
-        lx.refuse(node, "'np.moveaxis' with as many sources as destinations is what is supported")
+        lx.refuse(
+            node, "'np.moveaxis' with as many sources as destinations is what is supported", "give as many"
+        )
     axes = [k for k in range(_ndim(array)) if k not in source]
     for to, old in sorted(zip(destination, source, strict=True)):
         axes.insert(to, old)
@@ -189,7 +191,7 @@ def _contiguous(
     lx: Lowering, array: Sym, args: list[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value:
     if args or kwargs:
-        lx.refuse(node, "'np.ascontiguousarray' with these arguments is not supported")
+        lx.refuse(node, "'np.ascontiguousarray' with these arguments is not supported", "pass one array")
     with lx.at(node):
         return _seen_as(lx, array, arrays.shape_of(lx, array), "copy", node)
 
@@ -305,7 +307,11 @@ def _axis(lx: Lowering, value: Value, ndim: int, node: ast.AST) -> int:
     if not isinstance(axis, Const) or type(axis.value) is not int:
         lx.refuse(node, "an axis that is computed while the program runs", "give the axis as a literal")
     if not -ndim <= axis.value < ndim:
-        lx.refuse(node, f"axis {axis.value} of an array of {ndim} dimensions")
+        lx.refuse(
+            node,
+            f"axis {axis.value} of an array of {ndim} dimensions",
+            f"take one from {-ndim} to {ndim - 1}",
+        )
     return axis.value % ndim
 
 

@@ -1,10 +1,12 @@
-"""Some elements of a 1-D array: sections, deletions, insertions."""
+"""Some elements of a 1-D array: sections, places."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+
+from adjit.frontend.plain.orders import ordered
 
 
 def check_even(n: Any, sections: Any) -> None:
@@ -36,25 +38,53 @@ def trim_zeros(items: Any) -> Any:
     return items[first:last]
 
 
-def delete(items: Any, at: Any) -> Any:
-    """`np.delete(items, at)`."""
-    n = len(items)
+def places_of_window(n: Any, wide: Any) -> Any:
+    """How many places a window has on an axis of n."""
+    if wide < 0:
+        raise ValueError("`window_shape` cannot contain negative values")
+    if wide > n:
+        raise ValueError("window shape cannot be larger than input array shape")
+    return n - wide + 1
+
+
+def without_one(n: Any, at: Any) -> Any:
+    """The places of n but for one."""
     if at < -n or at >= n:
-        raise IndexError("index is out of bounds for axis 0")
+        raise IndexError("index is out of bounds for axis with this size")
     where = at + n if at < 0 else at
     kept = np.empty(n - 1, np.int64)
     for k in range(n - 1):
         kept[k] = k if k < where else k + 1
-    return items[kept]
+    return kept
 
 
-def insert(items: Any, at: Any, value: Any) -> Any:
-    """`np.insert(items, at, value)`."""
-    n = len(items)
+def without(n: Any, places: Any) -> Any:
+    """The places of n but for some."""
+    stays = np.ones(n, np.bool_)
+    for k in range(len(places)):
+        where = places[k]
+        if where < -n or where >= n:
+            raise IndexError("index is out of bounds for axis with this size")
+        stays[where] = False
+    return np.nonzero(stays)[0]
+
+
+def at_one(n: Any, at: Any, count: Any) -> Any:
+    """Where `count` new ones stand that are put in at one place of n."""
     if at < -n or at > n:
-        raise IndexError("index is out of bounds for axis 0")
-    where = at + n if at < 0 else at
-    kept = np.empty(n + 1, np.int64)
-    for k in range(n + 1):
-        kept[k] = k if k < where else max(k - 1, 0)
-    return np.where(np.arange(n + 1) == where, value, items[np.minimum(kept, n - 1)])
+        raise IndexError("index is out of bounds for axis with this size")
+    return np.arange(count) + (at + n if at < 0 else at)
+
+
+def at_each(n: Any, places: Any) -> Any:
+    """Where new ones stand that are put in at places of n, in the order in which they are given."""
+    count = len(places)
+    where = np.empty(count, np.int64)
+    for k in range(count):
+        if places[k] < -n or places[k] > n:
+            raise IndexError("index is out of bounds for axis with this size")
+        where[k] = places[k] + n if places[k] < 0 else places[k]
+    order = ordered(where)
+    for k in range(count):
+        where[order[k]] += k
+    return where

@@ -49,6 +49,16 @@ class Matrices:
         self.b.append(View(target, a, (), (1, 0), span=self.b.span))
         return target
 
+    def conjugated(self, a: Sym) -> Sym:
+        """`a.conj()`; of real numbers the array itself."""
+        if not dtype_of(a).is_complex:
+            return a
+        return self.made(self.shape(a), dtype_of(a), lambda *i: self.b.op("conj", self.b.load(a, i)))
+
+    def adjoint(self, a: Sym) -> Sym:
+        """`a.conj().T`."""
+        return self.transposed(self.conjugated(a))
+
     def product(self, x: Sym, y: Sym) -> Sym:
         """`x @ y`, not of two vectors."""
         shape = (*self.shape(x)[:-1], *self.shape(y)[1:])
@@ -92,6 +102,24 @@ class Matrices:
 
 def _signed(b: Builder, a: Atom, sign: int) -> Atom:
     return a if sign > 0 else b.op("neg", a)
+
+
+def real(b: Builder, a: Atom) -> Atom:
+    """The real part, in the type of the number."""
+    assert isinstance(a.type, Scalar)
+    return b.op("complex", b.op("real", a), 0.0) if a.type.is_complex else a
+
+
+def conjugate(b: Builder, a: Atom) -> Atom:
+    """The conjugate; of a real number the number itself."""
+    assert isinstance(a.type, Scalar)
+    return b.op("conj", a) if a.type.is_complex else a
+
+
+def alike(b: Builder, a: Atom, other: Atom) -> Atom:
+    """A number in the type of another one, such as a real factor of a complex number."""
+    assert isinstance(other.type, Scalar)
+    return b.cast(a, other.type)
 
 
 def rank(a: Atom) -> int:
@@ -159,7 +187,8 @@ class WholeRule:
     text: the statement that computes it, with operands {0}, {1} and results {out0}, {out1}.
     spellings: what a user calls. dtypes: the results' element types from the arguments'.
     raises: whether it may raise, so that it stays though nobody reads the result.
-    takes_complex: whether the formulas, of transposes without conjugates, hold for complex matrices too.
+    takes_complex: whether the formulas hold for complex matrices too. A cotangent c of z means Re(sum(c * dz)), the
+        conjugate of what papers call a gradient: so holomorphic operations have transposes and no conjugates.
     takes_integers: whether an array of integers is converted to float64, as NumPy does; else it is refused.
     real_only: whether arguments are real numbers.
     carries(k, j): whether result k has a derivative in argument j.

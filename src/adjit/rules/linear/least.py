@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from adjit.ir.builder import const_of
 from adjit.ir.core import Atom, Sym
-from adjit.rules.linear.base import Matrices, Pull, Push, WholeRule, dtype_of, rank
-from adjit.rules.linear.solving import difference, solve
+from adjit.rules.linear.base import Matrices, Pull, Push, WholeRule, dtype_of, rank, real
+from adjit.rules.linear.solving import difference, mirrored, solve
 
 _RANK = "of full rank; else not what differences give, for the rank changes"
 
@@ -34,7 +34,7 @@ def _over(m: Matrices, a: Sym, r: Sym) -> Sym:
 
 
 def _qr_tangent(p: Push) -> None:
-    """A = Q R, with C = Q^T dA R^-1 and W = low C - (low C)^T, low without the diagonal:
+    """A = Q R, with C = Q^H dA R^-1 and W = low C - (low C)^H + i Im(diag C), low without the diagonal:
 
     dR = (C - W) R, dQ = dA R^-1 - Q (C - W).
     """
@@ -42,14 +42,27 @@ def _qr_tangent(p: Push) -> None:
     assert da is not None
     m, q, r = p.m, p.out(0), p.out(1)
     change = _over(m, da, r)
-    core = m.product(m.transposed(q), change)
+    core = m.product(m.adjoint(q), change)
     low = _masked(m, core, "gt")
-    upper = minus(m, minus(m, core, low), _negative(m, m.transposed(low)))
+    upper = _real_diagonal(m, minus(m, minus(m, core, low), _negative(m, m.adjoint(low))))
     first, second = p.into(0), p.into(1)
     if first is not None:
         m.set(first, minus(m, change, m.product(q, upper)))
     if second is not None:
         m.whole("matmul", (second,), upper, r)
+
+
+def _real_diagonal(m: Matrices, a: Sym) -> Sym:
+    """`a` without the imaginary parts of its diagonal: the factor R has a real one."""
+    if not dtype_of(a).is_complex:
+        return a
+    b = m.b
+
+    def element(i: Atom, j: Atom) -> Atom:
+        there = b.load(a, (i, j))
+        return b.op("select", b.op("eq", i, j), real(b, there), there)
+
+    return m.made(m.shape(a), dtype_of(a), element)
 
 
 def _negative(m: Matrices, a: Sym) -> Sym:
@@ -58,23 +71,20 @@ def _negative(m: Matrices, a: Sym) -> Sym:
 
 
 def _qr_adjoint(p: Pull) -> None:
-    """A = Q R, with M = R R'^T - Q'^T Q:  A' += (Q' + Q (low M + (low M)^T)) R^-T, the diagonal once."""
+    """A = Q R, with M = R* R'^H - Q'^H Q*:  A' += (Q' + Q* (low M + (low M)^H)) R^-T, the diagonal once and real.
+
+    ' stands for the conjugate of a gradient, * for a conjugate.
+    """
     first, second, shadow = p.ct(0), p.ct(1), p.shadow(0)
     if shadow is None or (first is None and second is None):
         return
-    m, q, r = p.m, p.out(0), p.out(1)
-    core = None if second is None else m.product(r, m.transposed(_masked(m, second, "le")))
+    m, r, q = p.m, p.out(1), p.m.conjugated(p.out(0))
+    core = None if second is None else m.product(m.conjugated(r), m.adjoint(_masked(m, second, "le")))
     if first is not None:
-        other = m.product(m.transposed(first), q)
+        other = m.product(m.adjoint(first), q)
         core = _negative(m, other) if core is None else minus(m, core, other)
     assert core is not None
-    b = m.b
-
-    def mirrored(i: Atom, j: Atom) -> Atom:
-        low = b.op("ge", i, j)
-        return b.load(core, (b.op("select", low, i, j), b.op("select", low, j, i)))
-
-    total = m.product(q, m.made(m.shape(core), dtype_of(core), mirrored))
+    total = m.product(q, mirrored(m, core))
     if first is not None:
         m.add(total, first)
     m.add(shadow, m.transposed(solve(m, r, m.transposed(total))))
@@ -87,6 +97,7 @@ QR = WholeRule(
     _qr_tangent,
     _qr_adjoint,
     dtypes=lambda d: (d[0], d[0]),
+    takes_complex=True,
     convention="of columns that depend on each other: raises `LinAlgError` in the derivative",
     reference="Walter, Lehmann 2012, Algorithmic differentiation of linear algebra functions; Seeger et al. 2017",
 )

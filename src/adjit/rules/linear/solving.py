@@ -8,7 +8,7 @@ from __future__ import annotations
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import ZERO, Atom, Sym
 from adjit.ir.nests import nest
-from adjit.rules.linear.base import Matrices, Pull, Push, WholeRule, dtype_of, rank
+from adjit.rules.linear.base import Matrices, Pull, Push, WholeRule, conjugate, dtype_of, rank, real
 
 GILES = "Giles 2008, An extended collection of matrix derivative results"
 SINGULAR = "a singular matrix raises `LinAlgError`"
@@ -239,11 +239,11 @@ SLOGDET = WholeRule(
 
 
 def lower_halved(m: Matrices, a: Sym) -> Sym:
-    """The lower triangle with half the diagonal."""
+    """The lower triangle with half the diagonal, of which the real part counts."""
     dtype, b = dtype_of(a), m.b
 
     def element(i: Atom, j: Atom) -> Atom:
-        half = b.op("mul", b.load(a, (i, j)), 0.5)
+        half = b.op("mul", real(b, b.load(a, (i, j))), 0.5)
         zero = const_of(0.0, dtype)
         return b.op(
             "select", b.op("gt", i, j), b.load(a, (i, j)), b.op("select", b.op("eq", i, j), half, zero)
@@ -253,19 +253,26 @@ def lower_halved(m: Matrices, a: Sym) -> Sym:
 
 
 def mirrored(m: Matrices, a: Sym) -> Sym:
-    """The symmetric matrix of which only the lower triangle is read."""
+    """The symmetric (complex: Hermitian) matrix of which only the lower triangle is read."""
     b = m.b
 
     def element(i: Atom, j: Atom) -> Atom:
         low = b.op("ge", i, j)
         row, column = b.op("select", low, i, j), b.op("select", low, j, i)
-        return b.load(a, (row, column))
+        there = b.load(a, (row, column))
+        if not dtype_of(a).is_complex:
+            return there
+        off = b.op("select", low, there, b.op("conj", there))
+        return b.op("select", b.op("eq", i, j), real(b, there), off)
 
     return m.made(m.shape(a), dtype_of(a), element)
 
 
 def add_lower(m: Matrices, shadow: Sym, s: Sym) -> None:
-    """What the symmetric matrix receives, into the triangle that was read: `s + s.T` below, `s` on the diagonal."""
+    """What the symmetric matrix receives, into the triangle that was read: `s + s.T` below, `s` on the diagonal.
+
+    Of a Hermitian one: `s + s.conj().T` below, the real part of `s` on the diagonal.
+    """
     (n, _) = m.shape(shadow)
     b = m.b
 
@@ -274,26 +281,26 @@ def add_lower(m: Matrices, shadow: Sym, s: Sym) -> None:
 
         def below(b: Builder, place: tuple[Atom, ...], _: object) -> None:
             (j,) = place
-            both = b.op("add", b.load(s, (i, j)), b.load(s, (j, i)))
+            both = b.op("add", b.load(s, (i, j)), conjugate(b, b.load(s, (j, i))))
             b.store(shadow, (i, j), b.op("add", b.load(shadow, (i, j)), both))
 
         nest(b, (i,), below)
-        b.store(shadow, (i, i), b.op("add", b.load(shadow, (i, i)), b.load(s, (i, i))))
+        b.store(shadow, (i, i), b.op("add", b.load(shadow, (i, i)), real(b, b.load(s, (i, i)))))
 
     nest(b, (n,), row)
 
 
 def _cholesky_tangent(p: Push) -> None:
-    """A = L L^T:  dL = L low(L^-1 dA L^-T), where low halves the diagonal."""
+    """A = L L^H:  dL = L low(L^-1 dA L^-H), where low halves the diagonal."""
     into, da = p.into(0), p.dot(0)
     assert into is not None and da is not None
     m, low = p.m, p.out(0)
-    half = m.transposed(solve(m, low, mirrored(m, da)))
-    m.whole("matmul", (into,), low, lower_halved(m, m.transposed(solve(m, low, half))))
+    half = m.adjoint(solve(m, low, mirrored(m, da)))
+    m.whole("matmul", (into,), low, lower_halved(m, m.adjoint(solve(m, low, half))))
 
 
 def _cholesky_adjoint(p: Pull) -> None:
-    """A = L L^T:  A' += L^-T low(L^T L') L^-1, added up in the lower triangle, which alone is read."""
+    """A = L L^H:  A' += L^-T low(L^T L') conj(L)^-1, added up in the lower triangle, which alone is read."""
     ct, shadow = p.ct(0), p.shadow(0)
     if ct is None or shadow is None:
         return
@@ -301,7 +308,7 @@ def _cholesky_adjoint(p: Pull) -> None:
     upper = m.transposed(p.out(0))
     middle = lower_halved(m, m.product(upper, ct))
     half = solve(m, upper, middle)
-    add_lower(m, shadow, m.transposed(solve(m, upper, m.transposed(half))))
+    add_lower(m, shadow, m.transposed(solve(m, m.conjugated(upper), m.transposed(half))))
 
 
 CHOLESKY = WholeRule(
@@ -310,6 +317,7 @@ CHOLESKY = WholeRule(
     ("numpy.linalg.cholesky",),
     _cholesky_tangent,
     _cholesky_adjoint,
+    takes_complex=True,
     convention="only the lower triangle is read, and gets the gradient; a matrix that is not positive definite raises "
     "`LinAlgError`",
     reference="Murray 2016, Differentiation of the Cholesky decomposition; Seeger et al. 2017, Auto-differentiating "
