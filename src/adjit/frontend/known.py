@@ -24,6 +24,7 @@ from adjit.frontend import (
     indexing,
     inline,
     iteration,
+    kernels,
     library,
     linear,
     lists,
@@ -367,6 +368,7 @@ _MARKERS: dict[str, Handler] = {
     "atomic_add": _atomic("add"),
     "atomic_min": _atomic("min"),
     "atomic_max": _atomic("max"),
+    "index": kernels.index,
 }
 
 _HANDLERS: dict[object, Handler] = {
