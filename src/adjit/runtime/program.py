@@ -28,6 +28,7 @@ from adjit.runtime import cache
 from adjit.runtime.compile import load, load_stored, stored_text, with_room
 from adjit.runtime.memory import limited
 from adjit.runtime.stack import stack_bytes
+from adjit.transform.bounds import bounds_checked
 from adjit.transform.clean import clean
 from adjit.transform.depth import deepest, limited_depth
 from adjit.transform.forward import forward
@@ -109,6 +110,8 @@ def _build(request: Request) -> Compiled:
             captures = captures_of(request.f, request.specs, meta["captures"])
             return _compiled(request, namespace, meta, captures, lambda: stored_text(name) or "")
     primal = primal_of(request.f, request.specs)
+    if request.boundscheck:
+        primal = replace(primal, function=bounds_checked(primal.function))
     if request.pure:
         _refuse_written_captures(request, primal.function, _written(primal.function))
         primal = replace(primal, **pure(primal.function, primal.out))
