@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from adjit.api.kernel import kernel as kernel
     from adjit.api.options import options as options
     from adjit.api.pure import pure as pure
+    from adjit.api.races import RaceReport as RaceReport
+    from adjit.api.races import check_races as check_races
     from adjit.api.stop_gradient import stop_gradient as stop_gradient
     from adjit.api.vjp import vjp as vjp
     from adjit.errors import AdjitError as AdjitError
@@ -56,6 +58,7 @@ __all__ = [
     "Forward",
     "MemoryLimitError",
     "MissingRuleError",
+    "RaceReport",
     "Result",
     "Reverse",
     "UnsupportedError",
@@ -64,6 +67,7 @@ __all__ = [
     "atomic_min",
     "autodiff",
     "check_grad",
+    "check_races",
     "custom_jvp",
     "custom_vjp",
     "debug_nans",
@@ -101,6 +105,7 @@ _HOMES = {
     "adjit.api.kernel": ("kernel",),
     "adjit.api.options": ("options",),
     "adjit.api.pure": ("pure",),
+    "adjit.api.races": ("RaceReport", "check_races"),
     "adjit.api.stop_gradient": ("stop_gradient",),
     "adjit.api.vjp": ("vjp",),
     "adjit.errors": (

@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from adjit.api.debug import debugging, trapping
 from adjit.api.bounds import located
+from adjit.api.debug import debugging, trapping
 from adjit.api.source import Source
 from adjit.ir.structure import Spec
 from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, ones_of, spec_of, writable

@@ -42,6 +42,8 @@ def kernel(f: Callable[..., Any]) -> Kernel:
 class Kernel(StaticFunction, KernelFunction):
     """A function that each work item of a launch runs; see `kernel`."""
 
+    __name__: str
+
     def __init__(self, f: Callable[..., Any]):
         if isinstance(f, Dispatcher):
             raise UnsupportedError(
@@ -52,9 +54,13 @@ class Kernel(StaticFunction, KernelFunction):
         if not isinstance(f, FunctionType):
             raise ArgumentError(f"kernel: expected a function, got {f!r}", "decorate a function: @aj.kernel")
         _check_parameters(f)
-        self.body = f
+        self._body = f
         functools.update_wrapper(self, f, updated=())
         self._jitted: Jitted | None = None
+
+    @property
+    def body(self) -> FunctionType:
+        return self._body
 
     @property
     def __code__(self) -> Any:

@@ -22,7 +22,8 @@ def options(
     Arguments: memory: most bytes that records may take. deterministic: whether sums over threads must have the
     same bits every run. boundscheck: whether programs check indices, as Numba's option of that name; in kernels and
     `prange` loops an IndexError then names array, index, work item and line (and the program runs on one thread).
-    Returns: a function that behaves as f where it is called (a kernel runs with the options), and that `grad`, `vjp`, ... take with its options.
+    Returns: a function that behaves as f where it is called (a kernel runs with the options), and that `grad`,
+    `vjp`, ... take with its options.
     Raises: ArgumentError if an option has no sense.
     """
     if memory is not None and (type(memory) is not int or memory < 0):

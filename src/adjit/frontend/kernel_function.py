@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from types import FunctionType
+from typing import Any
 
 LAUNCH = ("ndrange", "block", "stream")
 """Keywords of a launch; a kernel has no parameters of these names."""
 
 
 class KernelFunction:
-    """Base of `adjit.api.kernel.Kernel`. body: the plain function; its parameters are those of a launch.
+    """Base of `adjit.api.kernel.Kernel`."""
 
-    `arguments` makes the values of a launch ready to be arguments of a program: extents as a tuple of ints.
-    """
+    @property
+    def body(self) -> FunctionType:
+        """The plain function; its parameters are those of a launch."""
+        raise NotImplementedError
 
-    body: FunctionType
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
 
-    def arguments(self, values: tuple[object, ...]) -> tuple[object, ...]:
-        """One value per parameter and keyword of a launch. Raises ArgumentError, DeviceError."""
+    def arguments(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The values of a launch as arguments of a program. Raises ArgumentError, DeviceError."""
         raise NotImplementedError
 
 

@@ -1,6 +1,6 @@
 """Launches of kernels as nests of parallel loops, and `index` in their bodies.
 
-    k(u, c, ndrange=(n, m))   ->   for i in prange(n): for j in prange(m): body(u, c), where index(2) is (i, j)
+k(u, c, ndrange=(n, m))   ->   for i in prange(n): for j in prange(m): body(u, c), where index(2) is (i, j)
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def launch(
 
 def _extents(lx: Lowering, name: str, ndrange: Value | None, node: ast.AST) -> list[Atom]:
     if ndrange is None:
-        lx.refuse(node, f"the kernel '{name}' is called without ndrange", f"launch it: {name}(..., ndrange=n)")
+        lx.refuse(
+            node, f"the kernel '{name}' is called without ndrange", f"launch it: {name}(..., ndrange=n)"
+        )
     items = ndrange.items if isinstance(ndrange, TupleValue) else (ndrange,)
     remedy = "give an int, or a tuple of one to three ints"
     if not 1 <= len(items) <= MOST:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from adjit.analysis.alias import Alias, written_params
+from adjit.analysis.certain_races import refuse_certain_races
 from adjit.codegen.accumulate import accumulated
 from adjit.codegen.loose import loose
 from adjit.codegen.module import Glue, Module, Step, Unit, render
@@ -181,6 +182,7 @@ def _refuse_written_captures(request: Request, function: Function, written: set[
 
 def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     function = primal.function
+    refuse_certain_races(function)
     n_leaves = len(request.active)
     params = function.params[:n_leaves]
     written = _written(function)

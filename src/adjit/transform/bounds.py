@@ -1,9 +1,10 @@
 """Accesses in parallel loops are checked: an index that is out of range raises, with its place (`boundscheck=True`).
 
-rewrite: parallel i: t = load x[j]    ->  loop i: n = dim(x, 0); if j < -n or j >= n: raise IndexError(text, j, n, i); t = load x[j]
+rewrite: parallel i: t = load x[j]
+         ->  loop i: n = dim(x, 0); if j < -n or j >= n: raise IndexError(text, j, n, i); t = load x[j]
 
-Checked loops are not parallel any more, so that the first access that fails is the one that raises. The text has a field
-for each number (`formatted` puts them in place).
+Checked loops are not parallel any more, so that the first access that fails is the one that raises. The text has a
+field for each number (`formatted` puts them in place).
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class _Checked(Rewriter):
 
     def _checks(self, access: Load | Store) -> tuple[Stmt, ...]:
         b = Builder(access.span)
-        items = sorted(self._turns, key=lambda s: s.uid)  # as the program has them, not as they are nested now
+        items = sorted(
+            self._turns, key=lambda s: s.uid
+        )  # as the program has them, not as they are nested now
         place = "{}" if len(items) == 1 else f"({', '.join('{}' for _ in items)})"
         file = access.span.file.replace("{", "{{").replace("}", "}}")
         for axis, index in enumerate(access.index):

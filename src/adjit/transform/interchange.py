@@ -63,17 +63,16 @@ class _Interchange(Rewriter):
 def _nest_of(stmt: Stmt) -> _Nest | None:
     """The perfect nest of parallel loops that a statement is, of two at least."""
     loops: list[Loop] = []
-    lets: list[Stmt] = []
+    lets: list[Let] = []
     inner: Stmt | None = stmt
     body: Block = ()
     while isinstance(inner, Loop) and _free(inner, loops, lets):
         loops.append(inner)
-        *between, last = inner.body or (None,)
-        if not all(isinstance(s, Let) and s.op not in RAISING for s in between):
-            last = None
         body = inner.body
+        between = [s for s in body[:-1] if isinstance(s, Let) and s.op not in RAISING]
+        last = body[-1] if len(between) + 1 == len(body) else None
         if isinstance(last, Loop) and _free(last, loops, [*lets, *between]):
-            lets += [s for s in between if s is not None]
+            lets += between
             inner = last
         else:
             inner = None
@@ -82,9 +81,9 @@ def _nest_of(stmt: Stmt) -> _Nest | None:
     return _Nest(tuple(loops), tuple(lets), body)
 
 
-def _free(loop: Loop, outer: list[Loop], lets: list[Stmt | None]) -> bool:
+def _free(loop: Loop, outer: list[Loop], lets: list[Let]) -> bool:
     """Whether a loop may change places with those around it."""
-    bound = {o.index for o in outer} | {s.target for s in lets if isinstance(s, Let)}
+    bound = {o.index for o in outer} | {s.target for s in lets}
     plain = loop.parallel and not loop.params and loop.stop is None and loop.index is not None
     return plain and not any(a in bound for a in (loop.lo, loop.hi, loop.step))
 
