@@ -6,7 +6,7 @@ rewrite: parallel i: parallel j: T[i, j] = ...      ->  parallel j: parallel i: 
 Each access prefers some loops to be innermost: those that do not move it, and those that move it along the axis in
 which its elements are neighbours. Of two loops the one that more accesses prefer is the inner one; where that is a
 tie they stay as they are, so arrays in C order keep the order of their indices. Integers that are computed between the
-loops go into the innermost one.
+loops go into the innermost one, or before the nest where no index moves them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Raise, Slice, 
 from adjit.ir.types import INT64, Array
 from adjit.ir.visit import Rewriter, everywhere, walk
 from adjit.transform.clean import RAISING
+
+_EXTENTS = frozenset({"dim", "add", "sub", "mul", "neg", "min", "max"})
 
 
 def interchange(function: Function) -> Function:
@@ -35,10 +37,14 @@ def interchange(function: Function) -> Function:
 
 @dataclass(frozen=True, slots=True)
 class _Nest:
-    """Loops, outer first; what is computed between them, and what the innermost one runs."""
+    """Loops, outer first; what the innermost one runs.
+
+    lets, fixed: what is computed between the loops, from their indices or not.
+    """
 
     loops: tuple[Loop, ...]
     lets: Block
+    fixed: Block
     body: Block
 
 
@@ -57,13 +63,14 @@ class _Interchange(Rewriter):
         body = (*nest.lets, *self.block(nest.body))
         for loop in reversed(order):
             body = (replace(loop, body=body),)
-        return body
+        return (*nest.fixed, *body)
 
 
 def _nest_of(stmt: Stmt) -> _Nest | None:
     """The perfect nest of parallel loops that a statement is, of two at least."""
     loops: list[Loop] = []
     lets: list[Let] = []
+    fixed: list[Let] = []
     inner: Stmt | None = stmt
     body: Block = ()
     while isinstance(inner, Loop) and _free(inner, loops, lets):
@@ -71,14 +78,30 @@ def _nest_of(stmt: Stmt) -> _Nest | None:
         body = inner.body
         between = [s for s in body[:-1] if isinstance(s, Let) and s.op not in RAISING]
         last = body[-1] if len(between) + 1 == len(body) else None
-        if isinstance(last, Loop) and _free(last, loops, [*lets, *between]):
-            lets += between
+        moving, still = _parted(between, {o.index for o in loops} | {s.target for s in lets})
+        if isinstance(last, Loop) and _free(last, loops, [*lets, *moving]):
+            lets += moving
+            fixed += still
             inner = last
         else:
             inner = None
     if len(loops) < 2 or any(isinstance(s, Raise) for s in walk(body)):
         return None
-    return _Nest(tuple(loops), tuple(lets), body)
+    return _Nest(tuple(loops), tuple(lets), tuple(fixed), body)
+
+
+def _parted(between: list[Let], moved: set[Sym | None]) -> tuple[list[Let], list[Let]]:
+    """What stands between two loops: what must stay inside the outer one, and integers that it does not move."""
+    moved = set(moved)
+    inside: list[Let] = []
+    still: list[Let] = []
+    for s in between:
+        if s.op in _EXTENTS and s.target.type == INT64 and not any(a in moved for a in s.args):
+            still.append(s)
+        else:
+            moved.add(s.target)
+            inside.append(s)
+    return inside, still
 
 
 def _free(loop: Loop, outer: list[Loop], lets: list[Let]) -> bool:
