@@ -66,8 +66,9 @@ def test_streams_and_blocks():
     def host(u, s):
         p.square(u, ndrange=2, stream=s)
 
-    with pytest.raises(aj.UnsupportedError, match="'square' is launched on a stream"):
+    with pytest.raises(aj.DeviceError, match="'square' is launched on a stream"):
         aj.jit(host)(U.copy(), 3)
+    aj.jit(host)(U.copy(), None)
 
 
 def refused(f, *args, error=aj.UnsupportedError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from adjit.errors import DeviceError
 from adjit.frontend import expressions, inline
 from adjit.frontend.context import Lowering
 from adjit.frontend.kernel_function import LAUNCH, KernelFunction
@@ -51,7 +52,11 @@ def launch(
     given = {k: v for k, v in kwargs.items() if k not in LAUNCH}
     extents = _extents(lx, name, kwargs.get("ndrange"), node)
     if not same_static(kwargs.get("stream", NONE), NONE):
-        lx.refuse(node, f"the kernel '{name}' is launched on a stream", "leave it out: arrays are NumPy's")
+        raise DeviceError(
+            f"the kernel '{name}' is launched on a stream, and its arrays are NumPy's",
+            "leave it out: on the CPU there are no streams",
+            lx.span(node),
+        )
     if not checked:
         for n in extents:
             _check_extent(lx, name, n, node)
