@@ -40,14 +40,16 @@ from adjit.ir.core import (
     Undef,
     View,
     const,
+    unique_name,
 )
 from adjit.ir.structure import Leaf
-from adjit.ir.types import INT64, Array
-from adjit.ir.visit import Rewriter, defined, renamed, walk
+from adjit.ir.types import BOOL, INT64, Array
+from adjit.ir.visit import Rewriter, defined, walk, with_own_symbols
 from adjit.transform import race_notes
 from adjit.transform.lowered import lowered
 
 STATE = Array(INT64, 1, "C")
+_ELEMENT = Array(INT64, 1, "A")
 AXES, INDEX = 6, 16
 """Where in `state` the item axes are (first value, step, count of each), and the index of the element."""
 STATE_SIZE = 32
@@ -113,6 +115,7 @@ class _Noted(Rewriter):
         self._notes: dict[Sym, Sym] = {}
         self._state = state
         self._sites: list[Site] = []
+        self._calls: dict[object, Function] = {}
         self._region: _Region | None = None
         self._parts = _parts_of_updates(function)
 
@@ -127,6 +130,7 @@ class _Noted(Rewriter):
             params=(*function.params, self._state),
             body=body,
             results=self.atoms(function.results),
+            functions=(*function.functions, *self._calls.values()),
         )
         names = dict.fromkeys(s.name for s in sorted(self._shared, key=lambda s: s.uid))
         return Checked(made, tuple(self._sites), tuple(names))
@@ -249,13 +253,19 @@ class _Noted(Rewriter):
         )
         return (*head, whole)
 
+    def _called(self, note: Callable[..., Any], count: int) -> Function:
+        if note not in self._calls:
+            made = with_own_symbols(_typed(note, count))
+            self._calls[note] = replace(made, name=unique_name(note.__name__))
+        return self._calls[note]
+
     def _access(self, access: Load | Store, region: _Region) -> Block:
         if isinstance(access, Load) and access in self._parts:
             return ()
         b = Builder(access.span)
         notes = self._notes[access.array]
         index = self.atoms(access.index)
-        cell = b.view(notes, (*index, Slice()), Array(INT64, 1, "A"))
+        cell = b.view(notes, (*index, Slice()), _ELEMENT)
         update = access.update if isinstance(access, Store) else ""
         does = "updates" if update else "writes" if isinstance(access, Store) else "reads"
         site = const(len(self._sites))
@@ -265,7 +275,8 @@ class _Noted(Rewriter):
             note, given = race_notes.note_update, (*given, const(_KINDS.index(update)))
         else:
             note = race_notes.note_store if isinstance(access, Store) else race_notes.note_load
-        meets = _inlined(b, note, given)
+        meets = Sym("meets", BOOL)
+        b.append(Call((meets,), self._called(note, len(given)).name, given, access.span))
         with b.collect() as found:
             for k, a in enumerate((*region.axes, *([ZERO] * (INDEX - AXES - len(region.axes))), *index)):
                 b.store(self._state, (const(AXES + k),), a)
@@ -344,19 +355,9 @@ def _same_place(load: Load, store: Store) -> bool:
 
 @lru_cache(maxsize=8)
 def _typed(note: Callable[..., Any], count: int) -> Function:
-    arrays = (Leaf(Array(INT64, 1, "A")), Leaf(STATE))
+    """A note as a function of the program."""
+    arrays = (Leaf(_ELEMENT), Leaf(STATE))
     return lowered(note, (*arrays, *[Leaf(INT64)] * (count - 2))).function
-
-
-def _inlined(b: Builder, note: Callable[..., Any], args: tuple[Atom, ...]) -> Atom:
-    """The result of a note, its code put in place."""
-    f = _typed(note, len(args))
-    env: dict[Sym, Atom] = dict(zip(f.params, args, strict=True))
-    span = b.span
-    for stmt in renamed(f.body, env):
-        b.append(replace(stmt, span=span) if hasattr(stmt, "span") else stmt)
-    result = f.results[0]
-    return env.get(result, result) if isinstance(result, Sym) else result
 
 
 __all__ = ["AXES", "INDEX", "STATE_SIZE", "Checked", "Site", "race_checked"]
