@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from adjit.api.annotations import Forward as Forward
     from adjit.api.annotations import Result as Result
     from adjit.api.annotations import Reverse as Reverse
+    from adjit.api.atomic import atomic_add as atomic_add
+    from adjit.api.atomic import atomic_max as atomic_max
+    from adjit.api.atomic import atomic_min as atomic_min
     from adjit.api.autodiff import autodiff as autodiff
     from adjit.api.check import CheckReport as CheckReport
     from adjit.api.check import check_grad as check_grad
@@ -24,10 +27,14 @@ if TYPE_CHECKING:
     from adjit.api.debug import debug_nans as debug_nans
     from adjit.api.grad import grad as grad
     from adjit.api.grad import value_and_grad as value_and_grad
+    from adjit.api.index import index as index
     from adjit.api.jit import jit as jit
     from adjit.api.jvp import jvp as jvp
+    from adjit.api.kernel import kernel as kernel
     from adjit.api.options import options as options
     from adjit.api.pure import pure as pure
+    from adjit.api.races import RaceReport as RaceReport
+    from adjit.api.races import check_races as check_races
     from adjit.api.stop_gradient import stop_gradient as stop_gradient
     from adjit.api.vjp import vjp as vjp
     from adjit.errors import AdjitError as AdjitError
@@ -51,17 +58,24 @@ __all__ = [
     "Forward",
     "MemoryLimitError",
     "MissingRuleError",
+    "RaceReport",
     "Result",
     "Reverse",
     "UnsupportedError",
+    "atomic_add",
+    "atomic_max",
+    "atomic_min",
     "autodiff",
     "check_grad",
+    "check_races",
     "custom_jvp",
     "custom_vjp",
     "debug_nans",
     "grad",
+    "index",
     "jit",
     "jvp",
+    "kernel",
     "options",
     "pure",
     "stop_gradient",
@@ -79,15 +93,19 @@ _HOMES = {
         "Result",
         "Reverse",
     ),
+    "adjit.api.atomic": ("atomic_add", "atomic_max", "atomic_min"),
     "adjit.api.autodiff": ("autodiff",),
     "adjit.api.check": ("CheckReport", "check_grad"),
     "adjit.api.custom": ("custom_jvp", "custom_vjp"),
     "adjit.api.debug": ("debug_nans",),
     "adjit.api.grad": ("grad", "value_and_grad"),
+    "adjit.api.index": ("index",),
     "adjit.api.jit": ("jit",),
     "adjit.api.jvp": ("jvp",),
+    "adjit.api.kernel": ("kernel",),
     "adjit.api.options": ("options",),
     "adjit.api.pure": ("pure",),
+    "adjit.api.races": ("RaceReport", "check_races"),
     "adjit.api.stop_gradient": ("stop_gradient",),
     "adjit.api.vjp": ("vjp",),
     "adjit.errors": (

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numba import prange
 
 import adjit as aj
 
@@ -215,3 +216,50 @@ def downwards(a, record):
         a[1, 0] += x * a[2, j]
         a[2, j] = 0.0
     return c
+
+
+def across(a, b):
+    for i in prange(a.shape[0]):
+        for j in prange(a.shape[1]):
+            a[i, j] = b[i, j] * (i + 2 * j)
+
+
+def across_three(a, b, total):
+    for i in prange(a.shape[0]):
+        for j in prange(1, a.shape[1]):
+            for k in prange(a.shape[2]):
+                if (i + k) % 2 == 0:
+                    a[i, j, k] = b[i, j - 1, k] + i
+                aj.atomic_add(total, k, b[i, j, k])
+
+
+def turned(a):
+    v = np.transpose(a, (2, 0, 1))
+    for i in prange(v.shape[0]):
+        for j in prange(v.shape[1]):
+            for k in prange(v.shape[2]):
+                v[i, j, k] = v[i, j, k] * 2.0 + j
+
+
+def triangular(a):
+    for i in prange(a.shape[0]):
+        for j in prange(i):
+            a[i, j] = a[i, j] + i
+
+
+def row_sums(a, s):
+    for i in prange(a.shape[0]):
+        t = a[i, 0]
+        for j in range(1, a.shape[1]):
+            t += a[i, j]
+        s[i] = t
+
+
+def alternating(a, b, n):
+    for _ in range(n):
+        for i in prange(a.shape[0]):
+            own = np.zeros(2)
+            own[0] = b[i]
+            a[i] = own[0] + own[1]
+        a, b = b, a
+    return a[0]

@@ -18,6 +18,7 @@ from adjit.ir.core import Function
 from adjit.ir.printer import to_text
 from adjit.ir.verify import verify
 from adjit.transform.ascend import ascend
+from adjit.transform.bounds import bounds_checked
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
@@ -27,8 +28,10 @@ from adjit.transform.expand import expand
 from adjit.transform.forward import forward
 from adjit.transform.gather import gather
 from adjit.transform.hoist import hoist
+from adjit.transform.interchange import interchange
 from adjit.transform.prepare import count_turns, forward_views
 from adjit.transform.pure import pure
+from adjit.transform.races import race_checked
 from adjit.transform.reverse import Reversed, Wish, reverse
 from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.references import references
@@ -66,6 +69,7 @@ PASSES: list[tuple[str, Pass, Any, tuple[Any, ...]]] = [
     ("through", through, p.shifted, (M,)),
     ("gather", lambda f: clean(gather(clean(f))), p.pushed, (M, M.copy())),
     ("ascend", ascend, p.downwards, (M, X)),
+    ("interchange", interchange, p.across, (np.asfortranarray(M), np.asfortranarray(M))),
     ("references", as_references, p.ping_pong, (X, X, 3)),
     ("expand", expand, p.product_rule, (3.0,)),
 ]
@@ -121,6 +125,21 @@ def test_sink(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = seen[-1]
     assert to_text(before) != to_text(after)
     golden("sink", sections(p.in_reach, before=to_text(before), after=to_text(after)))
+
+
+def test_bounds(golden: Golden) -> None:
+    before = typed(p.row_sums, M, X)
+    after = bounds_checked(before)
+    verify(after)
+    text = re.sub(re.escape(p.__file__) + r":\d+", "programs.py:LINE", to_text(after))
+    golden("bounds", sections(p.row_sums, before=to_text(before), after=text))
+
+
+def test_races(golden: Golden) -> None:
+    before = typed(p.alternating, X, X, 3)
+    checked = race_checked(before)
+    verify(checked.function)
+    golden("races", sections(p.alternating, before=to_text(before), after=to_text(checked.function)))
 
 
 def test_pure(golden: Golden) -> None:

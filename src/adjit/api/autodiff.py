@@ -29,12 +29,12 @@ from adjit.runtime.overlap import overlap
 from adjit.runtime.signature import place
 
 
-def autodiff(mode: Mode, f: Callable[..., Any], *annotated: Any) -> Any:
+def autodiff(mode: Mode, f: Callable[..., Any], *annotated: Any, **keywords: Any) -> Any:
     """Differentiate one call of f, in place and without allocating.
 
     Arguments: mode: `Reverse` or `Forward`. annotated: f's arguments as `Active(s)` (floats, Reverse only),
     `Duplicated(x, dx)`, `BatchDuplicated(x, (dx1, dx2, ...))` or `Const(p)`. Bare integers, bools, functions and
-    None are Const; bare floats and arrays are refused.
+    None are Const; bare floats and arrays are refused. keywords: f's, all Const, such as a kernel's `ndrange`.
     Returns: Reverse: `Result(value, gradients)`; a scalar that f returns is seeded with 1. The shadow of an array
     that f writes enters as the cotangent of its final value and leaves as that of its entry value; shadows of
     arrays that are only read are added to. Forward: `(value, tangent)`, and shadows move along with their arrays.
@@ -47,7 +47,8 @@ def autodiff(mode: Mode, f: Callable[..., Any], *annotated: Any) -> Any:
     source = source_of(f)
     signature = source.signature
     taken = [_take(mode, a, source, k) for k, a in enumerate(annotated)]
-    values = signature.bind(tuple([t.value for t in taken]), {})
+    given = {k: _take_keyword(v, k) for k, v in keywords.items()} if keywords else keywords
+    values = signature.bind(tuple([t.value for t in taken]), given)
     extra = (len(signature.prefix), tuple([t.tag for t in taken]))
     plan = engine_of(source, ("autodiff", mode), _Reverse if mode is Mode.REVERSE else _Forward)
     return plan.plan(values, extra).run(values, taken)
@@ -82,6 +83,13 @@ def _take(mode: Mode, a: Any, source: Source, k: int) -> _Taken:
     if kind is Active and mode is Mode.REVERSE:
         return _Taken(a.value, _ACTIVE)
     return _take_rare(a, _called(source, k))
+
+
+def _take_keyword(a: Any, name: str) -> Any:
+    """The value of a keyword argument, which is Const."""
+    if isinstance(a, Duplicated | BatchDuplicated | Active):
+        raise ArgumentError(f"'{name}' is {type(a).__name__}, and given by keyword", "give it by position")
+    return a.value if isinstance(a, Const) else _take_rare(a, name).value
 
 
 def _take_rare(a: Any, name: str) -> _Taken:

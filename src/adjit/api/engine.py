@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from adjit.api.bounds import located
 from adjit.api.debug import debugging, trapping
 from adjit.api.source import Source
 from adjit.ir.structure import Spec
@@ -86,10 +87,11 @@ class Engine(Generic[P]):
             )
         )
         self._stretches = self._stretches or compiled.stretches
-        if not debugging.get():
-            return compiled
-        pullback = compiled.pullback and trapping(compiled.pullback)
-        return replace(compiled, call=trapping(compiled.call), pullback=pullback)
+        for wrap, wanted in ((trapping, debugging.get()), (located, options.boundscheck)):
+            if wanted:
+                pullback = compiled.pullback and wrap(compiled.pullback)
+                compiled = replace(compiled, call=wrap(compiled.call), pullback=pullback)
+        return compiled
 
     def _switch(self, captured: Hashable) -> None:
         """Take the plans that belong to these captured values."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from adjit.api.jit import jit
+from adjit.api.kernel import Kernel
 from adjit.api.source import Layer, Options, source_of
 from adjit.errors import ArgumentError
 
@@ -18,8 +20,10 @@ def options(
     """`f` with options, for every operator.
 
     Arguments: memory: most bytes that records may take. deterministic: whether sums over threads must have the
-    same bits every run. boundscheck: whether programs check indices, as Numba's option of that name.
-    Returns: a function that behaves as f where it is called, and that `grad`, `vjp`, ... take with its options.
+    same bits every run. boundscheck: whether programs check indices, as Numba's option of that name; in kernels and
+    `prange` loops an IndexError then names array, index, work item and line (and the program runs on one thread).
+    Returns: a function that behaves as f where it is called (a kernel runs with the options), and that `grad`,
+    `vjp`, ... take with its options.
     Raises: ArgumentError if an option has no sense.
     """
     if memory is not None and (type(memory) is not int or memory < 0):
@@ -31,12 +35,13 @@ class Configured(Layer):
     """A function with options around it."""
 
     def __init__(self, f: Callable[..., Any], options: Options):
-        source_of(f)
+        source = source_of(f)
         self.layer_options = options
         self._wrap(f)
+        self._called = jit(self) if isinstance(source.base, Kernel) else f
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.f(*args, **kwargs)
+        return self._called(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"adjit.options({getattr(self.f, '__name__', self.f)!s}, {self.layer_options})"

@@ -14,6 +14,7 @@ from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
 
 from adjit.errors import ArgumentError
+from adjit.frontend.kernel_function import KernelFunction
 from adjit.rules.custom import CustomFunction
 from adjit.runtime.arguments import StaticFunction, key_of
 from adjit.runtime.signature import Signature, place
@@ -114,12 +115,14 @@ def _plain(f: Any) -> Source:
     return Source(f, Signature(python_function(f)), Options(), False, None)
 
 
-def python_function(f: Any) -> FunctionType:
-    """The Python function of a dispatcher, a custom function or a plain one. Raises ArgumentError."""
+def python_function(f: Any) -> Callable[..., Any]:
+    """The Python function of a dispatcher, a custom function or a plain one; a kernel. Raises ArgumentError."""
     if isinstance(f, Dispatcher):
         return f.py_func
     if isinstance(f, CustomFunction):
         return python_function(f.primal)
+    if isinstance(f, KernelFunction):
+        return f  # with the parameters and the place of its body
     if isinstance(f, FunctionType):
         return f
     if isinstance(f, type) or not callable(f):

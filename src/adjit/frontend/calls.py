@@ -25,11 +25,13 @@ from adjit.frontend import (
     expressions,
     folds,
     inline,
+    kernels,
     known,
     outputs,
     remedies,
 )
 from adjit.frontend.context import Lowering
+from adjit.frontend.kernel_function import KernelFunction
 from adjit.frontend.values import (
     Closure,
     Elements,
@@ -128,6 +130,10 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
     given = getattr(obj, "__adjit_custom__", obj)
     if isinstance(given, CustomFunction):
         return custom.call_custom(lx, given, args, kwargs, node)
+    if isinstance(obj, KernelFunction):
+        return kernels.launch(lx, obj, args, kwargs, node)
+    if isinstance(obj, kernels.Item):
+        return kernels.run_item(lx, obj, args, node)
     gradient = derive.operator(lx, obj, args, kwargs, node)
     if gradient is not None:
         return gradient

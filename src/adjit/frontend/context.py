@@ -147,6 +147,7 @@ class Lowering:
         self.extents: dict[tuple[Sym, int], Sym] = {}
         self.ones: set[tuple[Sym, int]] = set()  # axes of the arguments whose extent is one
         self.stretches = False  # whether that was asked
+        self.items: list[tuple[str, tuple[Value, ...]]] = []  # of kernels being lowered: name and index
         self.loops = 0  # how many loops are being lowered, one in the other
         self.parallel_loops = 0
         self.integers = Extents(self.builder.shapes, lambda: self.builder.scopes)

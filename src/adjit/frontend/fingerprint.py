@@ -15,6 +15,7 @@ from types import CodeType, FunctionType, ModuleType
 import numpy as np
 
 from adjit.frontend.frozen import frozen_values
+from adjit.frontend.kernel_function import KernelFunction
 from adjit.rules.custom import CustomFunction
 
 _LIBRARIES = ("numpy", "math", "cmath", "numba", "builtins", "operator", "scipy", "adjit")
@@ -118,6 +119,8 @@ class _Walk:
         return self.other(obj)
 
     def other(self, obj: object) -> Hashable:
+        if isinstance(obj, KernelFunction):
+            return ("kernel", self.value(obj.body))
         custom = obj if isinstance(obj, CustomFunction) else getattr(obj, "__adjit_custom__", None)
         if isinstance(custom, CustomFunction):
             parts = (custom.primal, custom.fwd, custom.bwd, custom.jvp)

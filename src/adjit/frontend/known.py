@@ -24,6 +24,7 @@ from adjit.frontend import (
     indexing,
     inline,
     iteration,
+    kernels,
     lanes,
     library,
     linear,
@@ -378,6 +379,7 @@ _MARKERS: dict[str, Handler] = {
     "atomic_add": _atomic("add"),
     "atomic_min": _atomic("min"),
     "atomic_max": _atomic("max"),
+    "index": kernels.index,
 }
 
 _HANDLERS: dict[object, Handler] = {

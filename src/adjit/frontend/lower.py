@@ -7,10 +7,11 @@ import functools
 from dataclasses import dataclass, field, replace
 
 from adjit.errors import UnsupportedError
-from adjit.frontend import calls, inline
+from adjit.frontend import calls, inline, kernels
 from adjit.frontend.clean import clean
 from adjit.frontend.context import DeadPath, Env, Frame, Lowering
 from adjit.frontend.fence import refuse, span_of
+from adjit.frontend.kernel_function import LAUNCH, KernelFunction
 from adjit.frontend.liveness import Scope
 from adjit.frontend.read_source import read_source, unwrap
 from adjit.frontend.shown import refuse_stale
@@ -63,7 +64,8 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
     target, partial_args, partial_keywords = _unpartial(f)
     custom = getattr(target, "__adjit_custom__", target)
     primal = custom.primal if isinstance(custom, CustomFunction) else target
-    function, dispatcher = unwrap(primal)
+    kernel = target if isinstance(target, KernelFunction) else None
+    function, dispatcher = unwrap(primal) if kernel is None else (kernel.body, None)
     source = read_source(function)
     lx = Lowering()
     lx.builder.span = span_of(source.file, source.node)
@@ -72,14 +74,17 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
     lx.frames.append(outer)
     params: list[Sym] = []
     lx.builder.span = span_of(source.file, source.node)
-    names = _parameter_names(source.node, len(partial_args), partial_keywords, len(specs))
+    launch = LAUNCH if kernel is not None else ()
+    names = _parameter_names(source.node, len(partial_args), partial_keywords, len(specs), launch)
     values = [_argument(lx, spec, name, params, source.node) for spec, name in zip(specs, names, strict=True)]
     lx.params.update(params)
     bound = [lx.wrap(a, "bound", source.node) for a in partial_args]
     keywords = {k: lx.wrap(v, k, source.node) for k, v in partial_keywords.items()}
-    args, kwargs = _spread(source.node, [*bound, *values], names, keywords, len(bound))
+    args, kwargs = _spread(source.node, [*bound, *values], names, keywords, len(bound), launch)
     try:
-        if isinstance(custom, CustomFunction):
+        if kernel is not None:
+            value = kernels.launch(lx, kernel, args, kwargs, source.node, checked=True)
+        elif isinstance(custom, CustomFunction):
             value = calls.call(lx, Static(target), args, kwargs, source.node)
         else:
             value = inline.call_function(lx, function, dispatcher, args, kwargs, source.node)
@@ -126,12 +131,17 @@ def _unpartial(f: object) -> tuple[object, tuple[object, ...], dict[str, object]
 
 
 def _parameter_names(
-    node: ast.FunctionDef | ast.Lambda, skip: int, keywords: dict[str, object], count: int
+    node: ast.FunctionDef | ast.Lambda,
+    skip: int,
+    keywords: dict[str, object],
+    count: int,
+    launch: tuple[str, ...] = (),
 ) -> list[str]:
     a = node.args
     names = [p.arg for p in (*a.posonlyargs, *a.args)][skip:]
     names += [a.vararg.arg] if a.vararg is not None else []
     names += [p.arg for p in a.kwonlyargs]
+    names += launch
     names = [n for n in names if n not in keywords]
     if a.kwarg is not None:
         raise UnsupportedError(f"a '**{a.kwarg.arg}' parameter is not supported", "name the keywords")
@@ -146,6 +156,7 @@ def _spread(
     names: list[str],
     keywords: dict[str, Value],
     skip: int,
+    launch: tuple[str, ...],
 ) -> tuple[list[Value], dict[str, Value]]:
     """Positional arguments, those of `*args` spread, and keyword-only ones."""
     a = node.args
@@ -154,7 +165,7 @@ def _spread(
     for name, value in zip(names, values[skip:], strict=True):
         if a.vararg is not None and name == a.vararg.arg:
             args += value.items if isinstance(value, TupleValue) else [value]
-        elif any(p.arg == name for p in a.kwonlyargs) or by_name:
+        elif any(p.arg == name for p in a.kwonlyargs) or by_name or name in launch:
             kwargs[name] = value
         else:
             args.append(value)

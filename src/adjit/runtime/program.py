@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from adjit.analysis.alias import Alias, written_params
+from adjit.analysis.certain_races import refuse_certain_races
 from adjit.codegen.accumulate import accumulated
 from adjit.codegen.loose import loose
 from adjit.codegen.module import Glue, Module, Step, Unit, render
@@ -28,6 +29,7 @@ from adjit.runtime import cache
 from adjit.runtime.compile import load, load_stored, stored_text, with_room
 from adjit.runtime.memory import limited
 from adjit.runtime.stack import stack_bytes
+from adjit.transform.bounds import bounds_checked
 from adjit.transform.clean import clean
 from adjit.transform.depth import deepest, limited_depth
 from adjit.transform.forward import forward
@@ -109,6 +111,8 @@ def _build(request: Request) -> Compiled:
             captures = captures_of(request.f, request.specs, meta["captures"])
             return _compiled(request, namespace, meta, captures, lambda: stored_text(name) or "")
     primal = primal_of(request.f, request.specs)
+    if request.boundscheck:
+        primal = replace(primal, function=bounds_checked(primal.function))
     if request.pure:
         _refuse_written_captures(request, primal.function, _written(primal.function))
         primal = replace(primal, **pure(primal.function, primal.out))
@@ -178,6 +182,7 @@ def _refuse_written_captures(request: Request, function: Function, written: set[
 
 def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     function = primal.function
+    refuse_certain_races(function)
     n_leaves = len(request.active)
     params = function.params[:n_leaves]
     written = _written(function)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adjit.errors import ArgumentError, CallError, UnsupportedError
+from adjit.frontend.kernel_function import KernelFunction
 
 if TYPE_CHECKING:
     from adjit.ir.core import Span
@@ -74,7 +75,8 @@ class Signature:
             if k in values:
                 raise self._wrong(f"got multiple values for argument '{name}'")
             values[k] = value
-        return tuple(values[k] if k in values else self._default(name) for k, name in enumerate(self.names))
+        bound = tuple(values[k] if k in values else self._default(name) for k, name in enumerate(self.names))
+        return self.py_func.arguments(bound) if isinstance(self.py_func, KernelFunction) else bound
 
     def _default(self, name: str) -> Any:
         if any(a is not b for a, b in zip(_defaults_of(self.py_func), self._given, strict=True)):

@@ -15,6 +15,7 @@ from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
 from adjit.ir.visit import everywhere
 from adjit.rules.custom import CustomFunction
 from adjit.transform.guard import guard
+from adjit.transform.interchange import interchange
 from adjit.transform.reshape import reshaped
 from adjit.transform.scalarise import scalarise
 
@@ -38,7 +39,7 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
     guarded = set(low.guarded)
     function = infer(low.function, _weak(f, low, specs) if plain else None, guarded)
     function = everywhere(function, lambda g: guard(g, frozenset(guarded)))
-    function = scalarise(reshaped(function))
+    function = interchange(scalarise(reshaped(function)))
     options = low.options
     return Primal(
         function,

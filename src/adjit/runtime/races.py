@@ -1,0 +1,40 @@
+"""The compiled form of a race check."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjit.codegen.module import Module, Unit, render
+from adjit.ir.structure import Spec
+from adjit.runtime.compile import load
+from adjit.transform.primal import primal_of
+from adjit.transform.races import STATE_SIZE, Site, race_checked
+
+
+@dataclass(frozen=True)
+class RaceCheck:
+    """A program that notes its accesses. call: takes leaves, captured arrays and `state`."""
+
+    call: Callable[..., Any]
+    captures: tuple[Any, ...]
+    sites: tuple[Site, ...]
+    arrays: tuple[str, ...]
+
+    def state(self) -> np.ndarray[Any, Any]:
+        """What the program leaves its findings in."""
+        return np.zeros(STATE_SIZE, dtype=np.int64)
+
+
+def build(f: Any, specs: tuple[Spec, ...]) -> RaceCheck:
+    """The instrumented form of f, compiled. Raises UnsupportedError, MissingRuleError."""
+    primal = primal_of(f, specs)
+    checked = race_checked(primal.function)
+    unit = Unit(checked.function, primal.error_model, primal.fastmath, True)
+    text = render(Module((unit,), (), f"{primal.function.name}: a check of races"))
+    namespace = load(text, compiled=os.environ.get("ADJIT_UNCOMPILED") != "1")
+    return RaceCheck(namespace[checked.function.name], primal.captures, checked.sites, checked.arrays)
