@@ -215,3 +215,26 @@ def downwards(a, record):
         a[1, 0] += x * a[2, j]
         a[2, j] = 0.0
     return c
+
+
+def differences(a, b):
+    t = a[1:] - a[:-1]
+    for i in range(len(t)):
+        b[i] += t[i] * b[i]
+
+
+def cleared(a):
+    d = np.zeros(a.shape[0])
+    for i in range(a.shape[0]):
+        d[i] += a[i]
+    for i in range(a.shape[0]):
+        a[i] += 2.0 * d[i]
+        d[i] = 0.0
+
+
+def eliminates(a):
+    for k in range(a.shape[0]):
+        for i in range(k + 1, a.shape[0]):
+            a[i, k] = 2.0 * a[i, k]
+            for j in range(k + 1, a.shape[1]):
+                a[i, j] -= a[i, k] * a[k, j]

@@ -38,6 +38,7 @@ from adjit.ir.core import (
 )
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, targets
+from adjit.transform.copier import Copier
 
 _MAX_OFFSET = 16
 """Offsets farther out would leave long ends of rows to be done one by one."""
@@ -128,7 +129,7 @@ class _Span:
 def _spans(b: Builder, nest: Nest, affine: Affine) -> list[_Span]:
     """The ranges of the nest's loops, ascending, computed before the nest."""
     ends = [a for loop in nest.loops for a in (loop.lo, loop.hi) if a is not None]
-    copier = _Copier(b, {})
+    copier = Copier(b, {})
     for s in _made_of(nest, ends):
         copier.take(s)
     own = {t for s in nest.body for t in targets(s)}
@@ -141,7 +142,7 @@ def _spans(b: Builder, nest: Nest, affine: Affine) -> list[_Span]:
     return spans
 
 
-def _bound(copier: _Copier, affine: Affine, own: set[Sym], a: Atom, more: int) -> Atom:
+def _bound(copier: Copier, affine: Affine, own: set[Sym], a: Atom, more: int) -> Atom:
     """a + more, before the nest."""
     base, _ = affine.split(a)
     if isinstance(base, Sym) and base.type == INT64 and base not in own:
@@ -152,27 +153,6 @@ def _bound(copier: _Copier, affine: Affine, own: set[Sym], a: Atom, more: int) -
 def _moved(b: Builder, a: Atom, by: int) -> Atom:
     """a + by."""
     return a if by == 0 else b.op("add" if by > 0 else "sub", a, abs(by))
-
-
-class _Copier(Rewriter):
-    """Copies statements to where the builder stands, with fresh symbols; `i + c - d` becomes one sum."""
-
-    def __init__(self, b: Builder, env: dict[Sym, Atom]):
-        super().__init__(env, fresh)
-        self.builder = b
-
-    def take(self, stmt: Stmt) -> None:
-        if (
-            isinstance(stmt, Let)
-            and stmt.op in ("add", "sub")
-            and stmt.target.type == INT64
-            and stmt.fn is None
-        ):
-            args = self.atoms(stmt.args)
-            if all(a.type == INT64 for a in args):
-                self.env[stmt.target] = self.builder.op(stmt.op, *args)
-                return
-        self.builder.append(self.rebuild(stmt))
 
 
 class _Pull:
@@ -317,13 +297,13 @@ class _Pull:
             terms += [(sign, copier.atom(a)) for m in members for sign, a in m.what.terms]
         self._add(self._place(place, q), terms)
 
-    def _copier(self, source: tuple[Atom, ...], j: Atom, members: list[Push]) -> _Copier:
+    def _copier(self, source: tuple[Atom, ...], j: Atom, members: list[Push]) -> Copier:
         """What the members' terms are made of, computed for one turn of the nest."""
         env: dict[Sym, Atom] = {}
         for loop, i in zip(self._nest.loops, (*source, j), strict=True):
             assert loop.index is not None
             env[loop.index] = i
-        copier = _Copier(self._b, env)
+        copier = Copier(self._b, env)
         for s in _made_of(self._nest, [a for m in members for _, a in m.what.terms]):
             copier.take(s)
         return copier
