@@ -238,3 +238,12 @@ def eliminates(a):
             a[i, k] = 2.0 * a[i, k]
             for j in range(k + 1, a.shape[1]):
                 a[i, j] -= a[i, k] * a[k, j]
+
+
+def weighs(a, b, h):
+    for i in range(a.shape[0]):
+        s = 0.0
+        for j in range(a.shape[1]):
+            c = 0.5 * h
+            s += a[i, j] / h * c
+        b[i] += s

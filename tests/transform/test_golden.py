@@ -36,6 +36,7 @@ from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.references import references
 from adjit.transform.scalarise import scalarise
 from adjit.transform.sink import sink
+from adjit.transform.steady import steady
 from adjit.transform.stride import stride
 from adjit.transform.through import through
 from adjit.transform.unread import unread
@@ -72,6 +73,7 @@ PASSES: list[tuple[str, Pass, Any, tuple[Any, ...]]] = [
     ("ascend", ascend, p.downwards, (M, X)),
     ("contract", lambda f: contract(scalarise(f)), p.differences, (X, X)),
     ("unread", unread, p.cleared, (X,)),
+    ("steady", steady, p.weighs, (M, X, 0.5)),
     ("lift", lift, p.eliminates, (M,)),
     ("references", as_references, p.ping_pong, (X, X, 3)),
     ("expand", expand, p.product_rule, (3.0,)),

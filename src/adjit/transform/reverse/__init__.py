@@ -47,6 +47,7 @@ from adjit.transform.reverse.references import references
 from adjit.transform.reverse.returned import returned
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
+from adjit.transform.steady import steady
 from adjit.transform.stride import stride
 from adjit.transform.through import through
 from adjit.transform.unread import unread
@@ -221,7 +222,8 @@ def _tidied(backward: Function) -> Function:
     read -= defined(backward.body)
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
     ordered = sink(choose(common(through(clean(stride(backward))))))
-    return clean(carry(defer_stores(ascend(lift(clean(unread(clean(gather(ordered)))))))))
+    pulled = common(steady(clean(unread(clean(gather(ordered))))))
+    return clean(carry(defer_stores(ascend(lift(clean(pulled))))))
 
 
 def _planned(function: Function, wish: Wish) -> _Plan:
