@@ -60,6 +60,19 @@ def without_end(a, h):
         a[0, 0] += h * h + 1.0
 
 
+def guarded(a, h):
+    for i in range(a.shape[0]):
+        if h != 0.0:
+            a[i, 0] += h * h / h
+
+
+def test_divisions_stay_behind_what_guards_them() -> None:
+    before = typed(guarded, np.ones((2, 2)), 0.0)
+    after = steady(before)
+    assert in_loops(after, "div") == in_loops(before, "div") == 1
+    assert in_loops(after, "mul") == 0
+
+
 @pytest.mark.parametrize("program", [nested, of_the_row, under_a_branch, carried, without_end])
 def test_same_values(program: Callable[..., Any]) -> None:
     for shape in ((3, 4), (1, 1), (2, 0)):

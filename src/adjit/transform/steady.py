@@ -97,7 +97,7 @@ class _Steady(Rewriter):
 
     def _let(self, let: Let, depth: int) -> Let | None:
         """The definition as it is to stand here; None if it has left."""
-        place = self._loop_after(let.args, depth)
+        place = self._loop_after(let.args, depth, let.op in _DIVISIONS)
         if place is not None and all(_float(a) or isinstance(a.type, Scalar) for a in let.args):
             self._before[place].append(self.rebuild(let))
             self.level[let.target] = place
@@ -108,16 +108,22 @@ class _Steady(Rewriter):
             and all(a.type == let.target.type for a in let.args)
         ):
             divisor = self.atom(let.args[1])
-            place = self._loop_after((divisor,), depth)
+            place = self._loop_after((divisor,), depth, True)
             if place is not None and isinstance(divisor, Sym):
                 return replace(
                     let, op="mul", args=(let.args[0], self._reciprocal(divisor, place, let)), fn=None
                 )
         return let
 
-    def _loop_after(self, atoms: tuple[Atom, ...], depth: int) -> int | None:
-        """The outermost loop around this place that starts after all of these are known."""
+    def _loop_after(self, atoms: tuple[Atom, ...], depth: int, guarded: bool) -> int | None:
+        """The outermost loop around this place that starts after all of these are known.
+
+        guarded: with no branch between the two (which may be there to keep zeros from a division).
+        """
         known = max((self.level.get(a, 0) for a in atoms if isinstance(a, Sym)), default=0)
+        if guarded:
+            inner = (k + 1 for k in range(known, depth) if not isinstance(self._owners[k], Loop))
+            known = max(inner, default=known)
         return next((k for k in range(known, depth) if isinstance(self._owners[k], Loop)), None)
 
     def _reciprocal(self, divisor: Sym, place: int, let: Let) -> Sym:
