@@ -24,7 +24,9 @@ from adjit.ir.core import (
     ONE,
     TRUE,
     ZERO,
+    Alloc,
     Atom,
+    Block,
     Const,
     Function,
     Let,
@@ -37,7 +39,7 @@ from adjit.ir.core import (
     fresh,
 )
 from adjit.ir.types import INT64
-from adjit.ir.visit import Rewriter, targets
+from adjit.ir.visit import Rewriter, targets, used
 from adjit.transform.copier import Copier
 
 _MAX_OFFSET = 16
@@ -59,6 +61,20 @@ class _Gather(Rewriter):
     def __init__(self, function: Function):
         super().__init__()
         self._scatters = Scatters(function)
+        self._clear: set[Sym] = set()
+
+    def block(self, block: Block) -> Block:
+        """The block; an array that it made of zeros is clear until the first statement that knows its name."""
+        outer, self._clear = self._clear, set()
+        out: list[Stmt] = []
+        for stmt in block:
+            out += self.stmt(stmt)
+            if isinstance(stmt, Alloc) and isinstance(stmt.fill, Const) and stmt.fill.value == 0:
+                self._clear.add(stmt.target)
+            elif self._clear and not _asks_extent(stmt):
+                self._clear -= used((stmt,))
+        self._clear = outer
+        return tuple(out)
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         made = self._pulled(stmt) if isinstance(stmt, Loop) else None
@@ -76,10 +92,18 @@ class _Gather(Rewriter):
         spans = _spans(b, nest, affine)
         positive = tuple(loop.index is not None and affine.nonnegative(loop.index) for loop in nest.loops)
         for group in groups:
-            _Pull(b, nest, group, spans, positive).build()
+            once = len(group.members) == sum(
+                isinstance(s, Store) and s.array == group.array for s in nest.body
+            )
+            clear = once and group.array in self._clear
+            _Pull(b, nest, group, spans, positive, clear).build()
         gone = {id(m.what.store) for g in groups for m in g.members}
         left = _without(loop, gone)
         return (*b.block(), left) if left is not None else b.block()
+
+
+def _asks_extent(stmt: Stmt) -> bool:
+    return isinstance(stmt, Let) and stmt.op == "dim"
 
 
 def _pays(nest: Nest, group: Group) -> bool:
@@ -158,9 +182,18 @@ def _moved(b: Builder, a: Atom, by: int) -> Atom:
 class _Pull:
     """Builds the nest that pulls one group."""
 
-    def __init__(self, b: Builder, nest: Nest, group: Group, spans: list[_Span], positive: tuple[bool, ...]):
-        """`positive`: by loop, whether its index is proven not to be negative."""
+    def __init__(
+        self,
+        b: Builder,
+        nest: Nest,
+        group: Group,
+        spans: list[_Span],
+        positive: tuple[bool, ...],
+        clear: bool,
+    ):
+        """`positive`: by loop, whether its index is proven not to be negative. clear: whether the array holds zeros."""
         self._b, self._nest, self._group, self._spans = b, nest, group, spans
+        self._clear = clear
         offsets = [m.offset for m in group.members]
         self._low = tuple(map(min, zip(*offsets, strict=True)))
         self._high = tuple(map(max, zip(*offsets, strict=True)))
@@ -295,7 +328,7 @@ class _Pull:
             members = [m for m in self._group.members if m.offset == offset]
             copier = self._copier(sources[offset[:-1]], _moved(b, q, -offset[-1]), members)
             terms += [(sign, copier.atom(a)) for m in members for sign, a in m.what.terms]
-        self._add(self._place(place, q), terms)
+        self._add(self._place(place, q), terms, self._clear)
 
     def _copier(self, source: tuple[Atom, ...], j: Atom, members: list[Push]) -> Copier:
         """What the members' terms are made of, computed for one turn of the nest."""
@@ -315,11 +348,16 @@ class _Pull:
             found[axis] = i
         return tuple(found[axis] for axis in range(len(found)))
 
-    def _add(self, index: tuple[Atom, ...], terms: list[tuple[int, Atom]]) -> None:
+    def _add(self, index: tuple[Atom, ...], terms: list[tuple[int, Atom]], first: bool = False) -> None:
+        """Add to an element, which is known to be zero if these are the first terms that it gets."""
         b, array = self._b, self._group.array
-        total: Atom = b.load(array, index)
+        total: Atom | None = None if first else b.load(array, index)
         for sign, a in terms:
-            total = b.op("add" if sign > 0 else "sub", total, a)
+            if total is None:
+                total = a if sign > 0 else b.op("neg", a)
+            else:
+                total = b.op("add" if sign > 0 else "sub", total, a)
+        assert total is not None
         b.store(array, index, total)
 
 
