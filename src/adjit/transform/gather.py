@@ -19,7 +19,7 @@ from functools import partial
 
 from adjit.analysis.alias import Affine
 from adjit.analysis.scatter import Group, Nest, Offset, Push, Scatters, needed_for, steady_bounds
-from adjit.ir.builder import Builder
+from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
     ONE,
     TRUE,
@@ -38,6 +38,7 @@ from adjit.ir.core import (
     const,
     fresh,
 )
+from adjit.ir.nests import nest as over
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, targets, used
 from adjit.transform.copier import Copier
@@ -61,20 +62,23 @@ class _Gather(Rewriter):
     def __init__(self, function: Function):
         super().__init__()
         self._scatters = Scatters(function)
-        self._clear: set[Sym] = set()
+        self._clear: dict[Sym, Alloc] = {}
+        self._bare: set[Sym] = set()  # arrays whose nest fills all of them
 
     def block(self, block: Block) -> Block:
         """The block; an array that it made of zeros is clear until the first statement that knows its name."""
-        outer, self._clear = self._clear, set()
+        outer, self._clear = self._clear, {}
         out: list[Stmt] = []
         for stmt in block:
             out += self.stmt(stmt)
             if isinstance(stmt, Alloc) and isinstance(stmt.fill, Const) and stmt.fill.value == 0:
-                self._clear.add(stmt.target)
-            elif self._clear and not _asks_extent(stmt):
-                self._clear -= used((stmt,))
+                self._clear[stmt.target] = stmt
+            elif self._clear and not (isinstance(stmt, Let) and stmt.op == "dim"):
+                for array in used((stmt,)):
+                    self._clear.pop(array, None)
         self._clear = outer
-        return tuple(out)
+        bare = self._bare
+        return tuple(replace(s, fill=None) if isinstance(s, Alloc) and s.target in bare else s for s in out)
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         made = self._pulled(stmt) if isinstance(stmt, Loop) else None
@@ -92,18 +96,15 @@ class _Gather(Rewriter):
         spans = _spans(b, nest, affine)
         positive = tuple(loop.index is not None and affine.nonnegative(loop.index) for loop in nest.loops)
         for group in groups:
-            once = len(group.members) == sum(
-                isinstance(s, Store) and s.array == group.array for s in nest.body
-            )
-            clear = once and group.array in self._clear
-            _Pull(b, nest, group, spans, positive, clear).build()
+            stores = sum(isinstance(s, Store) and s.array == group.array for s in nest.body)
+            alone = len(group.members) == stores and not group.rest
+            fresh = self._clear.get(group.array) if alone else None
+            if fresh is not None:
+                self._bare.add(group.array)
+            _Pull(b, nest, group, spans, positive, fresh).build()
         gone = {id(m.what.store) for g in groups for m in g.members}
         left = _without(loop, gone)
         return (*b.block(), left) if left is not None else b.block()
-
-
-def _asks_extent(stmt: Stmt) -> bool:
-    return isinstance(stmt, Let) and stmt.op == "dim"
 
 
 def _pays(nest: Nest, group: Group) -> bool:
@@ -189,11 +190,12 @@ class _Pull:
         group: Group,
         spans: list[_Span],
         positive: tuple[bool, ...],
-        clear: bool,
+        fresh: Alloc | None,
     ):
-        """`positive`: by loop, whether its index is proven not to be negative. clear: whether the array holds zeros."""
+        """positive: by loop, whether its index is proven not to be negative. fresh: the array, if nothing is in it."""
         self._b, self._nest, self._group, self._spans = b, nest, group, spans
-        self._clear = clear
+        self._fresh = fresh
+        self._whole: Atom = TRUE  # whether the places that are pulled are all of a fresh array
         offsets = [m.offset for m in group.members]
         self._low = tuple(map(min, zip(*offsets, strict=True)))
         self._high = tuple(map(max, zip(*offsets, strict=True)))
@@ -204,19 +206,50 @@ class _Pull:
         self._positive = positive
 
     def build(self) -> None:
+        if self._fresh is not None:
+            self._clear_other(self._fresh)
         self._level(0, ())
+
+    def _clear_other(self, alloc: Alloc) -> None:
+        """The whole array is cleared here if the places that are pulled are not all of it."""
+        b = self._b
+        for level, axis in enumerate(self._group.axes):
+            start, stop = self._ends_of(level)
+            both = _both(b, b.op("eq", start, ZERO), b.op("eq", stop, alloc.shape[axis]))
+            self._whole = _both(b, self._whole, both)
+        with b.collect() as body:
+            over(b, alloc.shape, lambda b, index, _: b.store(alloc.target, index, self._zero()))
+        b.if_(b.op("not_", self._whole), tuple(body))
+
+    def _zero(self) -> Const:
+        return const_of(0.0, self._group.array.type.dtype)  # type: ignore[union-attr]
+
+    def _ends_of(self, level: int) -> tuple[Atom, Atom]:
+        """The first place along a loop's axis, and the one after the last."""
+        b, span = self._b, self._spans[level]
+        return _moved(b, span.start, self._low[level]), _moved(b, span.stop, self._high[level])
+
+    def _cleared(self, place: tuple[Atom, ...], *ranges: tuple[Atom, Atom]) -> None:
+        """Places of a row of a fresh array that terms are then added to."""
+        b = self._b
+        with b.collect() as body:
+            for start, stop in ranges:
+                self._turns(
+                    start, stop, lambda q: b.store(self._group.array, self._place(place, q), self._zero())
+                )
+        b.if_(self._whole, tuple(body))
 
     def _level(self, level: int, place: tuple[Atom, ...]) -> None:
         """The loops over places, all but the innermost."""
         if level == len(self._spans) - 1:
             self._row(place)
             return
-        b, span, loop = self._b, self._spans[level], self._nest.loops[level]
+        b, loop = self._b, self._nest.loops[level]
         assert loop.index is not None
         p = fresh(loop.index)
         with b.collect() as body:
             self._level(level + 1, (*place, p))
-        start, stop = _moved(b, span.start, self._low[level]), _moved(b, span.stop, self._high[level])
+        start, stop = self._ends_of(level)
         b.loop(Loop(p, start, stop, ONE, (), (), tuple(body), (), (), None, loop.span))
 
     def _row(self, place: tuple[Atom, ...]) -> None:
@@ -231,6 +264,8 @@ class _Pull:
             inner = self._source(place, (0,) * len(place))
             self._whole_row(inner, {row: self._source(inner, row) for row in self._rows})
         with b.collect() as apart:
+            if self._fresh is not None:
+                self._cleared(place, self._ends_of(len(place)))
             for row, members in self._rows.items():
                 present: Atom = TRUE
                 for level, p in enumerate(place):
@@ -283,6 +318,9 @@ class _Pull:
         self._turns(first, last, partial(self._pull, place, sources))
         if low == high:
             return
+        if self._fresh is not None:
+            start, stop = self._ends_of(len(place))
+            self._cleared(place, (start, b.op("min", first, stop)), (b.op("max", first, last), stop))
         width = high - low
         side = Sym("side", INT64)
         with b.collect() as body:
@@ -328,7 +366,7 @@ class _Pull:
             members = [m for m in self._group.members if m.offset == offset]
             copier = self._copier(sources[offset[:-1]], _moved(b, q, -offset[-1]), members)
             terms += [(sign, copier.atom(a)) for m in members for sign, a in m.what.terms]
-        self._add(self._place(place, q), terms, self._clear)
+        self._add(self._place(place, q), terms, self._fresh is not None)
 
     def _copier(self, source: tuple[Atom, ...], j: Atom, members: list[Push]) -> Copier:
         """What the members' terms are made of, computed for one turn of the nest."""
