@@ -134,6 +134,15 @@ def partly(a, b):
     b += t
 
 
+def diagonal(a, b):
+    t = np.zeros((a.shape[0], a.shape[0]))
+    for i in range(a.shape[0]):
+        t[i, i] = a[i]
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            b[i] += t[i, j]
+
+
 def recurrence(a, b):
     t = np.zeros(a.shape[0])
     for i in range(a.shape[0]):
@@ -190,7 +199,7 @@ WITHOUT: list[tuple[Callable[..., Any], int]] = [
     (read_beside_its_input, 1),  # the copy that the statement needs is filled with what t is made of
 ]  # fmt: skip
 LEFT = [
-    overwritten_input, through_a_view, returned, twice, many_times, partly, recurrence,
+    overwritten_input, through_a_view, returned, twice, many_times, partly, diagonal, recurrence,
     filled_again, wraps, all_of_it, costly, chosen, kept_from_the_last_turn,
 ]  # fmt: skip
 

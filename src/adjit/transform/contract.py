@@ -148,7 +148,7 @@ class _Contract:
         if not body or body[-1] is not store or len(made) != len(body) - 1:
             return None
         ordered = tuple(loop for a in store.index for loop in loops if loop.index == a)
-        if not ordered or len({*ordered}) != len(loops) or len(ordered) != len(store.index):
+        if not len({*ordered}) == len(ordered) == len(loops) == len(store.index) > 0:
             return None
         if not all(self._whole(loop, k, alloc) for k, loop in enumerate(ordered)):
             return None
