@@ -19,12 +19,14 @@ class ArrayProgram:
     loss: Callable[..., float]
     """The source that Numba and adjit both take."""
     forms: dict[str, Form]
-    """JAX forms of the same value by name; the fastest counts."""
+    """JAX forms of the same value by name, in whole arrays; the fastest counts."""
     inputs: Callable[..., tuple[Any, ...]]
     """Arguments of a given size. Whole numbers are compile-time constants for JAX."""
     wrt: tuple[int, ...]
     full: tuple[int, ...]
     quick: tuple[int, ...]
+    scan: Form | None = None
+    """Of a recurrence: JAX's transliteration of the loop program, scans and masks (see `masked`)."""
     statements: int = 0
     """Assignments from arrays in one step (in all, where no last argument counts steps); 0: not counted."""
     jit_bar: float = 1 / 1.1

@@ -1,4 +1,5 @@
-"""In-place recurrences: factorisations, solves, sweeps. JAX's forms are scans of whole rows under masks."""
+"""In-place recurrences: factorisations, solves, sweeps. JAX's forms here are steps of whole arrays; `masked` has the
+transliterations."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+import masked
 from array_program import ArrayProgram
 
 
@@ -446,34 +448,38 @@ def autocorrelation(n: int) -> tuple[np.ndarray]:
 
 
 PROGRAMS = [
-    ArrayProgram("LU", "recurrence", lu, {"outer products": lu_jax}, dominant, (0,), (200,), (40,)),
+    ArrayProgram("LU", "recurrence", lu, {"outer products": lu_jax}, dominant, (0,), (200,), (40,), scan=masked.lu),
     ArrayProgram(
         "Cholesky", "recurrence", cholesky, {"right-looking": cholesky_right, "left-looking": cholesky_left},
-        positive, (0,), (200,), (40,),
+        positive, (0,), (200,), (40,), scan=masked.cholesky,
     ),
     ArrayProgram(
         "Seidel, 9 points", "recurrence", seidel,
         {"scan": _seidel_by(_row_in_turn), "associative scan": _seidel_by(_row_by_halves)},
-        grid, (0,), (128, 10), (24, 3),
+        grid, (0,), (128, 10), (24, 3), scan=masked.seidel,
     ),
     ArrayProgram(
         "triangular solve", "recurrence", triangular_solve,
         {"rows": triangular_rows, "columns": triangular_columns}, lower, (0, 1), (1200,), (100,),
+        scan=masked.triangular_solve,
     ),
     ArrayProgram(
         "Gram-Schmidt", "recurrence", gram_schmidt, {"outer products": gram_schmidt_jax},
-        rows, (0,), (100, 200), (20, 30),
+        rows, (0,), (100, 200), (20, 30), scan=masked.gram_schmidt,
     ),
     ArrayProgram(
         "CSR product", "recurrence", csr_product, {"segments": csr_segments, "padded rows": csr_padded},
-        sparse, (0, 1), (60_000, 20), (2000, 10),
+        sparse, (0, 1), (60_000, 20), (2000, 10), scan=masked.csr_product,
     ),
     ArrayProgram(
-        "Thomas", "recurrence", thomas, {"scan": _thomas(1), "unrolled by 8": _thomas(8)},
-        tridiagonal, (0, 1, 2, 3), (50_000,), (2000,),
+        "Thomas", "recurrence", thomas, {"unrolled by 8": _thomas(8)},
+        tridiagonal, (0, 1, 2, 3), (50_000,), (2000,), scan=_thomas(1),
     ),
-    ArrayProgram("ADI", "recurrence", adi, {"scans of lines": adi_jax}, grid, (0,), (128, 5), (24, 2)),
     ArrayProgram(
-        "Levinson-Durbin", "recurrence", durbin, {"windows": durbin_jax}, autocorrelation, (0,), (1000,), (100,)
+        "ADI", "recurrence", adi, {"scans of lines": adi_jax}, grid, (0,), (128, 5), (24, 2), scan=masked.adi
+    ),
+    ArrayProgram(
+        "Levinson-Durbin", "recurrence", durbin, {"windows": durbin_jax}, autocorrelation, (0,), (1000,), (100,),
+        scan=masked.durbin,
     ),
 ]  # fmt: skip

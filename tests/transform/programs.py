@@ -263,3 +263,35 @@ def alternating(a, b, n):
             a[i] = own[0] + own[1]
         a, b = b, a
     return a[0]
+
+
+def differences(a, b):
+    t = a[1:] - a[:-1]
+    for i in range(len(t)):
+        b[i] += t[i] * b[i]
+
+
+def cleared(a):
+    d = np.zeros(a.shape[0])
+    for i in range(a.shape[0]):
+        d[i] += a[i]
+    for i in range(a.shape[0]):
+        a[i] += 2.0 * d[i]
+        d[i] = 0.0
+
+
+def eliminates(a):
+    for k in range(a.shape[0]):
+        for i in range(k + 1, a.shape[0]):
+            a[i, k] = 2.0 * a[i, k]
+            for j in range(k + 1, a.shape[1]):
+                a[i, j] -= a[i, k] * a[k, j]
+
+
+def weighs(a, b, h):
+    for i in range(a.shape[0]):
+        s = 0.0
+        for j in range(a.shape[1]):
+            c = 0.5 * h
+            s += a[i, j] / h * c
+        b[i] += s

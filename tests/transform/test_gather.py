@@ -229,6 +229,64 @@ def test_random_nests(tmp_path: Path) -> None:
     assert changed >= 40
 
 
+def fresh_zeros(text: str) -> str:
+    """The nest of `source`, but into an array of zeros, which another nest has touched before for some seeds."""
+    head, *lines = text.splitlines()
+    return "\n".join(
+        [
+            "import numpy as np",
+            "",
+            "",
+            head,
+            "    out = b",
+            "    b = np.zeros(out.shape)",
+            *lines,
+            "    out += b",
+        ]
+    )
+
+
+def test_random_nests_into_zeros(tmp_path: Path) -> None:
+    """What is pulled into fresh zeros is stored, not added: also where two nests do so, and where one reads it first."""
+    loads = 0
+    for seed in range(60):
+        text, shape = source(seed)
+        text = fresh_zeros(text)
+        if seed % 3 == 0:
+            text = text.replace("    out += b", "\n".join(text.splitlines()[6:-1]) + "\n    out += b")
+        if seed % 5 == 0:
+            text = text.replace("b = np.zeros(out.shape)", "b = np.zeros(out.shape)\n    b[0] = 1.5")
+        file = tmp_path / f"zeros_{seed}.py"
+        file.write_text(text + "\n")
+        spec = importlib.util.spec_from_file_location(f"zeros_{seed}", file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        args = tuple(np.random.default_rng(seed + k).normal(size=shape) for k in range(3))
+        loads += pulled(typed(module.program, *args), args)
+    assert loads >= 25
+
+
+def into_zeros(a, out):
+    b = np.zeros(a.shape)
+    for i in range(1, a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            b[i, j - 1] += a[i, j]
+            b[i, j + 1] -= a[i, j] * 2.0
+    out += b
+
+
+def test_the_first_terms_are_stored() -> None:
+    args = (rng.normal(size=(5, 9)), np.zeros((5, 9)))
+    function = typed(into_zeros, *args)
+    assert pulled(function, args)
+    text = to_text(gather(common(through(clean(function)))))
+    inner = text.split("for j")[1]
+    assert "load b[" not in inner
+    assert "store b[" in inner
+
+
 def test_terms_of_another_type_are_left() -> None:
     a = rng.normal(size=(4, 5))
     args = (a.astype(np.float32), a.copy())

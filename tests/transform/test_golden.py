@@ -23,21 +23,26 @@ from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
 from adjit.transform.common import common
+from adjit.transform.contract import contract
 from adjit.transform.defer import defer_stores
 from adjit.transform.expand import expand
 from adjit.transform.forward import forward
 from adjit.transform.gather import gather
 from adjit.transform.hoist import hoist
 from adjit.transform.interchange import interchange
+from adjit.transform.lift import lift
 from adjit.transform.prepare import count_turns, forward_views
 from adjit.transform.pure import pure
 from adjit.transform.races import race_checked
 from adjit.transform.reverse import Reversed, Wish, reverse
 from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.references import references
+from adjit.transform.scalarise import scalarise
 from adjit.transform.sink import sink
+from adjit.transform.steady import steady
 from adjit.transform.stride import stride
 from adjit.transform.through import through
+from adjit.transform.unread import unread
 
 from . import programs as p
 from .typed import Pass, active, structure, typed
@@ -70,6 +75,10 @@ PASSES: list[tuple[str, Pass, Any, tuple[Any, ...]]] = [
     ("gather", lambda f: clean(gather(clean(f))), p.pushed, (M, M.copy())),
     ("ascend", ascend, p.downwards, (M, X)),
     ("interchange", interchange, p.across, (np.asfortranarray(M), np.asfortranarray(M))),
+    ("contract", lambda f: contract(scalarise(f)), p.differences, (X, X)),
+    ("unread", unread, p.cleared, (X,)),
+    ("steady", steady, p.weighs, (M, X, 0.5)),
+    ("lift", lift, p.eliminates, (M,)),
     ("references", as_references, p.ping_pong, (X, X, 3)),
     ("expand", expand, p.product_rule, (3.0,)),
 ]

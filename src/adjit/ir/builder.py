@@ -50,6 +50,7 @@ class Builder:
         self._open: list[list[Stmt]] = [[]]
         self.scopes: list[dict[object, object]] = [{}]  # what is known in each open block, for who builds it
         self._sums: dict[Sym, tuple[Atom, int]] = {}
+        self._negated: dict[Sym, Atom] = {}
         self._filling: set[Sym] = set()
         self.shapes: dict[Sym, tuple[Atom, ...]] = {}  # of the arrays that were made
 
@@ -116,6 +117,10 @@ class Builder:
             short = self._offset(name, atoms)
             if short is not None:
                 return short
+            if name == "mul" and dtype.is_float and any(_is(a, -1) for a in atoms):
+                return self.op("neg", atoms[1] if _is(atoms[0], -1) else atoms[0], hint=hint)
+            if name == "neg" and isinstance(atoms[0], Sym) and atoms[0] in self._negated:
+                return self._negated[atoms[0]]
         logic = name in ("and_", "or_", "xor") and all(a.type == BOOL for a in atoms)
         if name in _COMPARISONS or logic:
             type_: Scalar = BOOL
@@ -131,6 +136,8 @@ class Builder:
             type_ = dtype
         target = self.let(name, *atoms, type=type_, fn=fn, name=hint)
         last = atoms[-1]
+        if name == "neg":
+            self._negated[target] = last
         if name in ("add", "sub") and type_ == INT64 and isinstance(last, Const) and last.type == INT64:
             value = int(last.value)  # type: ignore[arg-type]
             self._sums[target] = (atoms[0], value if name == "add" else -value)

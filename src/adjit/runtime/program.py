@@ -31,8 +31,10 @@ from adjit.runtime.memory import limited
 from adjit.runtime.stack import stack_bytes
 from adjit.transform.bounds import bounds_checked
 from adjit.transform.clean import clean
+from adjit.transform.contract import contract
 from adjit.transform.depth import deepest, limited_depth
 from adjit.transform.forward import forward
+from adjit.transform.lift import lift
 from adjit.transform.parts import parts
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
@@ -110,7 +112,7 @@ def _build(request: Request) -> Compiled:
         if namespace is not None:
             captures = captures_of(request.f, request.specs, meta["captures"])
             return _compiled(request, namespace, meta, captures, lambda: stored_text(name) or "")
-    primal = primal_of(request.f, request.specs)
+    primal = _contracted(primal_of(request.f, request.specs), request)
     if request.boundscheck:
         primal = replace(primal, function=bounds_checked(primal.function))
     if request.pure:
@@ -244,10 +246,18 @@ def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = 
     )
 
 
+def _contracted(primal: Primal, request: Request) -> Primal:
+    """Without local arrays that need not be made; with them where every index is to be checked."""
+    if request.boundscheck or primal.boundscheck:
+        return primal
+    raising = primal.error_model != "numpy"
+    return replace(primal, function=everywhere(primal.function, partial(contract, raising=raising)))
+
+
 def _primal(
     request: Request, primal: Primal, _: object, meta: dict[str, Any]
 ) -> tuple[Module, dict[str, Any]]:
-    function = everywhere(primal.function, partial(clean, keep_raising=True))
+    function = everywhere(primal.function, lambda f: lift(clean(f, keep_raising=True)))
     meta["call"] = function.name
     return Module((_unit(request, primal, function),), (), _doc(primal, "the primal")), meta
 

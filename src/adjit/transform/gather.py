@@ -19,12 +19,14 @@ from functools import partial
 
 from adjit.analysis.alias import Affine
 from adjit.analysis.scatter import Group, Nest, Offset, Push, Scatters, needed_for, steady_bounds
-from adjit.ir.builder import Builder
+from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
     ONE,
     TRUE,
     ZERO,
+    Alloc,
     Atom,
+    Block,
     Const,
     Function,
     Let,
@@ -36,8 +38,10 @@ from adjit.ir.core import (
     const,
     fresh,
 )
+from adjit.ir.nests import nest as over
 from adjit.ir.types import INT64
-from adjit.ir.visit import Rewriter, targets
+from adjit.ir.visit import Rewriter, targets, used
+from adjit.transform.copier import Copier
 
 _MAX_OFFSET = 16
 """Offsets farther out would leave long ends of rows to be done one by one."""
@@ -58,6 +62,23 @@ class _Gather(Rewriter):
     def __init__(self, function: Function):
         super().__init__()
         self._scatters = Scatters(function)
+        self._clear: dict[Sym, Alloc] = {}
+        self._bare: set[Sym] = set()  # arrays whose nest fills all of them
+
+    def block(self, block: Block) -> Block:
+        """The block; an array that it made of zeros is clear until the first statement that knows its name."""
+        outer, self._clear = self._clear, {}
+        out: list[Stmt] = []
+        for stmt in block:
+            out += self.stmt(stmt)
+            if isinstance(stmt, Alloc) and isinstance(stmt.fill, Const) and stmt.fill.value == 0:
+                self._clear[stmt.target] = stmt
+            elif self._clear and not (isinstance(stmt, Let) and stmt.op == "dim"):
+                for array in used((stmt,)):
+                    self._clear.pop(array, None)
+        self._clear = outer
+        bare = self._bare
+        return tuple(replace(s, fill=None) if isinstance(s, Alloc) and s.target in bare else s for s in out)
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         made = self._pulled(stmt) if isinstance(stmt, Loop) else None
@@ -75,7 +96,12 @@ class _Gather(Rewriter):
         spans = _spans(b, nest, affine)
         positive = tuple(loop.index is not None and affine.nonnegative(loop.index) for loop in nest.loops)
         for group in groups:
-            _Pull(b, nest, group, spans, positive).build()
+            stores = sum(isinstance(s, Store) and s.array == group.array for s in nest.body)
+            alone = len(group.members) == stores and not group.rest
+            fresh = self._clear.get(group.array) if alone else None
+            if fresh is not None:
+                self._bare.add(group.array)
+            _Pull(b, nest, group, spans, positive, fresh).build()
         gone = {id(m.what.store) for g in groups for m in g.members}
         left = _without(loop, gone)
         return (*b.block(), left) if left is not None else b.block()
@@ -128,7 +154,7 @@ class _Span:
 def _spans(b: Builder, nest: Nest, affine: Affine) -> list[_Span]:
     """The ranges of the nest's loops, ascending, computed before the nest."""
     ends = [a for loop in nest.loops for a in (loop.lo, loop.hi) if a is not None]
-    copier = _Copier(b, {})
+    copier = Copier(b, {})
     for s in _made_of(nest, ends):
         copier.take(s)
     own = {t for s in nest.body for t in targets(s)}
@@ -141,7 +167,7 @@ def _spans(b: Builder, nest: Nest, affine: Affine) -> list[_Span]:
     return spans
 
 
-def _bound(copier: _Copier, affine: Affine, own: set[Sym], a: Atom, more: int) -> Atom:
+def _bound(copier: Copier, affine: Affine, own: set[Sym], a: Atom, more: int) -> Atom:
     """a + more, before the nest."""
     base, _ = affine.split(a)
     if isinstance(base, Sym) and base.type == INT64 and base not in own:
@@ -154,33 +180,22 @@ def _moved(b: Builder, a: Atom, by: int) -> Atom:
     return a if by == 0 else b.op("add" if by > 0 else "sub", a, abs(by))
 
 
-class _Copier(Rewriter):
-    """Copies statements to where the builder stands, with fresh symbols; `i + c - d` becomes one sum."""
-
-    def __init__(self, b: Builder, env: dict[Sym, Atom]):
-        super().__init__(env, fresh)
-        self.builder = b
-
-    def take(self, stmt: Stmt) -> None:
-        if (
-            isinstance(stmt, Let)
-            and stmt.op in ("add", "sub")
-            and stmt.target.type == INT64
-            and stmt.fn is None
-        ):
-            args = self.atoms(stmt.args)
-            if all(a.type == INT64 for a in args):
-                self.env[stmt.target] = self.builder.op(stmt.op, *args)
-                return
-        self.builder.append(self.rebuild(stmt))
-
-
 class _Pull:
     """Builds the nest that pulls one group."""
 
-    def __init__(self, b: Builder, nest: Nest, group: Group, spans: list[_Span], positive: tuple[bool, ...]):
-        """`positive`: by loop, whether its index is proven not to be negative."""
+    def __init__(
+        self,
+        b: Builder,
+        nest: Nest,
+        group: Group,
+        spans: list[_Span],
+        positive: tuple[bool, ...],
+        fresh: Alloc | None,
+    ):
+        """positive: by loop, whether its index is proven not to be negative. fresh: the array, if nothing is in it."""
         self._b, self._nest, self._group, self._spans = b, nest, group, spans
+        self._fresh = fresh
+        self._whole: Atom = TRUE  # whether the places that are pulled are all of a fresh array
         offsets = [m.offset for m in group.members]
         self._low = tuple(map(min, zip(*offsets, strict=True)))
         self._high = tuple(map(max, zip(*offsets, strict=True)))
@@ -191,19 +206,50 @@ class _Pull:
         self._positive = positive
 
     def build(self) -> None:
+        if self._fresh is not None:
+            self._clear_other(self._fresh)
         self._level(0, ())
+
+    def _clear_other(self, alloc: Alloc) -> None:
+        """The whole array is cleared here if the places that are pulled are not all of it."""
+        b = self._b
+        for level, axis in enumerate(self._group.axes):
+            start, stop = self._ends_of(level)
+            both = _both(b, b.op("eq", start, ZERO), b.op("eq", stop, alloc.shape[axis]))
+            self._whole = _both(b, self._whole, both)
+        with b.collect() as body:
+            over(b, alloc.shape, lambda b, index, _: b.store(alloc.target, index, self._zero()))
+        b.if_(b.op("not_", self._whole), tuple(body))
+
+    def _zero(self) -> Const:
+        return const_of(0.0, self._group.array.type.dtype)  # type: ignore[union-attr]
+
+    def _ends_of(self, level: int) -> tuple[Atom, Atom]:
+        """The first place along a loop's axis, and the one after the last."""
+        b, span = self._b, self._spans[level]
+        return _moved(b, span.start, self._low[level]), _moved(b, span.stop, self._high[level])
+
+    def _cleared(self, place: tuple[Atom, ...], *ranges: tuple[Atom, Atom]) -> None:
+        """Places of a row of a fresh array that terms are then added to."""
+        b = self._b
+        with b.collect() as body:
+            for start, stop in ranges:
+                self._turns(
+                    start, stop, lambda q: b.store(self._group.array, self._place(place, q), self._zero())
+                )
+        b.if_(self._whole, tuple(body))
 
     def _level(self, level: int, place: tuple[Atom, ...]) -> None:
         """The loops over places, all but the innermost."""
         if level == len(self._spans) - 1:
             self._row(place)
             return
-        b, span, loop = self._b, self._spans[level], self._nest.loops[level]
+        b, loop = self._b, self._nest.loops[level]
         assert loop.index is not None
         p = fresh(loop.index)
         with b.collect() as body:
             self._level(level + 1, (*place, p))
-        start, stop = _moved(b, span.start, self._low[level]), _moved(b, span.stop, self._high[level])
+        start, stop = self._ends_of(level)
         flows = ((), (), tuple(body), (), (), None)
         b.loop(Loop(p, start, stop, ONE, *flows, loop.span, parallel=loop.parallel))
 
@@ -219,6 +265,8 @@ class _Pull:
             inner = self._source(place, (0,) * len(place))
             self._whole_row(inner, {row: self._source(inner, row) for row in self._rows})
         with b.collect() as apart:
+            if self._fresh is not None:
+                self._cleared(place, self._ends_of(len(place)))
             for row, members in self._rows.items():
                 present: Atom = TRUE
                 for level, p in enumerate(place):
@@ -272,6 +320,9 @@ class _Pull:
         self._turns(first, last, partial(self._pull, place, sources), parallel=True)
         if low == high:
             return
+        if self._fresh is not None:
+            start, stop = self._ends_of(len(place))
+            self._cleared(place, (start, b.op("min", first, stop)), (b.op("max", first, last), stop))
         width = high - low
         side = Sym("side", INT64)
         with b.collect() as body:
@@ -317,15 +368,15 @@ class _Pull:
             members = [m for m in self._group.members if m.offset == offset]
             copier = self._copier(sources[offset[:-1]], _moved(b, q, -offset[-1]), members)
             terms += [(sign, copier.atom(a)) for m in members for sign, a in m.what.terms]
-        self._add(self._place(place, q), terms)
+        self._add(self._place(place, q), terms, self._fresh is not None)
 
-    def _copier(self, source: tuple[Atom, ...], j: Atom, members: list[Push]) -> _Copier:
+    def _copier(self, source: tuple[Atom, ...], j: Atom, members: list[Push]) -> Copier:
         """What the members' terms are made of, computed for one turn of the nest."""
         env: dict[Sym, Atom] = {}
         for loop, i in zip(self._nest.loops, (*source, j), strict=True):
             assert loop.index is not None
             env[loop.index] = i
-        copier = _Copier(self._b, env)
+        copier = Copier(self._b, env)
         for s in _made_of(self._nest, [a for m in members for _, a in m.what.terms]):
             copier.take(s)
         return copier
@@ -337,12 +388,17 @@ class _Pull:
             found[axis] = i
         return tuple(found[axis] for axis in range(len(found)))
 
-    def _add(self, index: tuple[Atom, ...], terms: list[tuple[int, Atom]]) -> None:
+    def _add(self, index: tuple[Atom, ...], terms: list[tuple[int, Atom]], first: bool = False) -> None:
+        """Add to an element, which is known to be zero if these are the first terms that it gets."""
         b, array = self._b, self._group.array
-        total: Atom = b.load(array, index)
+        total: Atom | None = None if first else b.load(array, index)
         for sign, a in terms:
-            total = b.op("add" if sign > 0 else "sub", total, a)
-        b.store(array, index, total, "add")
+            if total is None:
+                total = a if sign > 0 else b.op("neg", a)
+            else:
+                total = b.op("add" if sign > 0 else "sub", total, a)
+        assert total is not None
+        b.store(array, index, total, "" if first else "add")
 
 
 def _both(b: Builder, x: Atom, y: Atom) -> Atom:

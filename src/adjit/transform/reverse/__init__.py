@@ -36,6 +36,7 @@ from adjit.transform.custom import dissolved, with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.gather import gather
 from adjit.transform.hoist import hoist
+from adjit.transform.lift import lift
 from adjit.transform.parts import parts
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
@@ -47,8 +48,10 @@ from adjit.transform.reverse.references import references
 from adjit.transform.reverse.returned import returned
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
+from adjit.transform.steady import steady
 from adjit.transform.stride import stride
 from adjit.transform.through import through
+from adjit.transform.unread import unread
 from adjit.transform.windows import windows
 
 _MOST_ROUNDS = 200
@@ -102,7 +105,7 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     if wish.split:
         forward, passed = _own_copies(planner, forward, passed)
     forward = dissolved(replace(forward, results=(*function.results, *passed)))
-    forward = clean(stride(forward), keep_raising=True)
+    forward = lift(clean(stride(forward), keep_raising=True))
     callees = plan.forms()
     layout = built[3]
     records = tuple((t.dtype.name, t.width) for t in (*layout.tapes, *layout.foreign))
@@ -145,7 +148,7 @@ class _Plan:
         for callee, planner, built in self.callees:
             _, forward, _ = self.augmented(planner, built)
             found += [
-                clean(stride(dissolved(forward)), keep_raising=True),
+                lift(clean(stride(dissolved(forward)), keep_raising=True)),
                 with_own_symbols(_reverse_form(callee, planner, built)),
             ]
         return found
@@ -220,7 +223,8 @@ def _tidied(backward: Function) -> Function:
     read -= defined(backward.body)
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
     ordered = sink(choose(common(through(clean(stride(backward))))))
-    return clean(carry(defer_stores(ascend(parts(clean(gather(ordered)))))))
+    pulled = clean(common(steady(clean(unread(clean(gather(ordered)))))))
+    return clean(carry(defer_stores(ascend(lift(parts(pulled))))))
 
 
 def _planned(function: Function, wish: Wish) -> _Plan:
