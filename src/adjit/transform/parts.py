@@ -57,6 +57,9 @@ MOST = 64
 GRAIN = 20_000
 """Work of a part at least, in operations (about 10 us): starting threads costs a few microseconds."""
 
+COPY = 48
+"""Work that an element of a copy of an array must be worth: to clear it, in memory that may be new, and to add it."""
+
 _IN_ORDER: dict[type, str] = {
     Call: "calls a function that calls itself",
     Custom: "has a derivative rule inside",
@@ -208,7 +211,7 @@ class _Writer:
         least = max(split.width, split.wraps, 1)
         most = b.op("min", most, b.op("floordiv", self._turns, least) if least > 1 else self._turns)
         for size in self._sizes:  # adding the copies up is to cost less than half of the turns
-            most = b.op("min", most, b.op("floordiv", effort, b.op("add", b.op("mul", size, 8), 1)))
+            most = b.op("min", most, b.op("floordiv", effort, b.op("add", b.op("mul", size, COPY), 1)))
         if split.near:
             most = b.op("mul", b.op("floordiv", most, 2), 2)
         return b.op("max", most, 1, hint="parts")
