@@ -70,7 +70,9 @@ def _texts() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in _texts()])
 def test_golden_texts_read_back(text: str) -> None:
     again = to_text(parse(text, _Anything()))
-    if re.match(r"function \w+\.\d+\(", text):  # a called function's symbols are numbered on from its caller's
+    if re.match(
+        r"function \w+\.\d+\(", text
+    ):  # a called function's symbols are numbered on from its caller's
         again, text = (re.sub(r"\.\d+\b", "", t) for t in (again, text))
     assert again == text
 

@@ -235,6 +235,47 @@ def f(x, w, cell):
                 y[i] += w[cell[j]] * x[j] * x[i]
     return np.sum(y * y)
 """, lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.uniform(0.5, 1.5, 3), rng.integers(0, 3, n))),
+    "convolution": Program("""
+def f(x, w):
+    m = w.shape[0]
+    s = 0.0
+    for i in loop(x.shape[0] - m + 1):
+        t = 0.0
+        for k in range(m):
+            t += w[k] * x[i + k]
+        s += t * t
+    return s
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.uniform(0.5, 1.5, min(3, n)))),
+    "a window around each place": Program("""
+def f(x, r):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(n):
+        t = 0.0
+        for k in range(max(0, i - r), min(n, i + r + 1)):
+            t += x[k] * x[i]
+        y[i] = t
+    return np.sum(y * y)
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), 2)),
+    "a shift that is an argument": Program("""
+def f(x, d):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(n - d):
+        y[i] = x[i + d] * x[i]
+    return np.sum(y * y)
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), 2)),
+    "down a window": Program("""
+def f(x, w):
+    m = w.shape[0]
+    s = 0.0
+    for i in loop(m - 1, x.shape[0]):
+        t = 0.0
+        for k in range(m - 1, -1, -1):
+            t += w[k] * x[i - k]
+        s += t * t
+    return s
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.uniform(0.5, 1.5, min(3, n)))),
     "total variation": Program("""
 def f(x):
     n, m = x.shape

@@ -14,31 +14,100 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from adjit.analysis.alias import Affine, Alias
-from adjit.ir.core import ZERO, Alloc, Atom, Const, If, Let, Loop, Slice, Stmt, Store, Sym, View
+from adjit.analysis.carried import Amount, Carried
+from adjit.ir.builder import Builder
+from adjit.ir.core import ZERO, Alloc, Atom, Const, If, Let, Loop, Slice, Stmt, Store, Sym, View, const
 from adjit.ir.types import INT64
 from adjit.ir.visit import defined, targets, walk
 
 
 @dataclass(frozen=True)
+class Sum:
+    """A constant and integers that the program computes before the loop, each with a sign."""
+
+    fixed: int
+    more: tuple[tuple[int, Amount], ...] = ()
+
+    def plus(self, other: Sum, sign: int = 1) -> Sum:
+        """The sum (or difference) of both."""
+        more = tuple((sign * s, a) for s, a in other.more)
+        return Sum(self.fixed + sign * other.fixed, (*self.more, *more))
+
+    def computed(self, b: Builder) -> Atom:
+        """The number, where `b` stands."""
+        total: Atom | None = None
+        for sign, amount in sorted(self.more, key=lambda m: -m[0]):
+            a = amount(b)
+            if total is None:
+                total = a if sign > 0 else b.op("neg", a)
+            else:
+                total = b.op("add" if sign > 0 else "sub", total, a)
+        if total is None:
+            return const(self.fixed)
+        return total if self.fixed == 0 else b.op("add" if self.fixed > 0 else "sub", total, abs(self.fixed))
+
+
+Between = tuple[tuple[Sum, ...], tuple[Sum, ...]]
+"""Numbers of which the least is below a value, and others of which the greatest is above it."""
+
+
+@dataclass(frozen=True)
 class Reach:
-    """The index lies between `i + low` and `i + high`, for the loop's index i.
+    """The index lies between `i + min(lows)` and `i + max(highs)`, for the loop's index i.
 
     ring: modulo the length of the range. wraps: where `i + low` is negative it may count from the array's end.
     """
 
-    low: int
-    high: int
+    lows: tuple[Sum, ...]
+    highs: tuple[Sum, ...]
     ring: bool = False
     wraps: bool = False
 
     def joined(self, other: Reach) -> Reach:
         """What holds of both."""
-        low, high = min(self.low, other.low), max(self.high, other.high)
-        return Reach(low, high, self.ring or other.ring, self.wraps or other.wraps)
+        lows = tuple(dict.fromkeys((*self.lows, *other.lows)))
+        highs = tuple(dict.fromkeys((*self.highs, *other.highs)))
+        return Reach(lows, highs, self.ring or other.ring, self.wraps or other.wraps)
 
-    def moved(self, by: int) -> Reach:
-        """The reach of index + by."""
-        return replace(self, low=self.low + by, high=self.high + by)
+    def moved(self, by: Between, sign: int) -> Reach:
+        """The reach of index + by, or of index - by."""
+        below, above = by if sign > 0 else by[::-1]
+        lows = tuple(low.plus(m, sign) for low in self.lows for m in below)
+        highs = tuple(high.plus(m, sign) for high in self.highs for m in above)
+        return replace(self, lows=lows, highs=highs)
+
+    @property
+    def constant(self) -> tuple[int, int] | None:
+        """The ends, where both are constants."""
+        if any(s.more for s in (*self.lows, *self.highs)):
+            return None
+        return min(s.fixed for s in self.lows), max(s.fixed for s in self.highs)
+
+    @property
+    def one(self) -> bool:
+        """Whether it is one distance."""
+        return len({*self.lows, *self.highs}) == 1
+
+    def low(self, b: Builder) -> Atom:
+        """The lower end, computed where `b` stands."""
+        return _extreme(b, "min", self.lows)
+
+    def width(self, b: Builder) -> Atom:
+        """How far the ends are from each other."""
+        known = self.constant
+        if known is not None:
+            return const(known[1] - known[0])
+        return b.op("max", b.op("sub", _extreme(b, "max", self.highs), self.low(b)), 0)
+
+
+def _extreme(b: Builder, op: str, sums: tuple[Sum, ...]) -> Atom:
+    fixed = [s.fixed for s in sums if not s.more]
+    found: list[Atom] = [s.computed(b) for s in sums if s.more]
+    found += [const(min(fixed) if op == "min" else max(fixed))] if fixed else []
+    total = found[0]
+    for a in found[1:]:
+        total = b.op(op, total, a)
+    return total
 
 
 @dataclass
@@ -59,7 +128,7 @@ class Updated:
     def apart(self) -> bool:
         """Whether each turn has elements of its own."""
         r = self.reach
-        return r is not None and r.low == r.high and not (r.ring or r.wraps)
+        return r is not None and r.one and not (r.ring or r.wraps)
 
 
 class Meetings:
@@ -90,12 +159,18 @@ class Meetings:
             axes[base] = [a and b and a.joined(b) for a, b in zip(old, here, strict=True)]
         for base, one in found.items():
             known = [r for r in axes[base] if r is not None]
-            one.reach = min(known, key=lambda r: (r.high - r.low, r.ring, r.wraps), default=None)
+            one.reach = min(known, key=_order, default=None)
         arrays = list(found.values())
         for k, one in enumerate(arrays):
             if any(self._alias.roots(one.array) & self._alias.roots(other.array) for other in arrays[:k]):
                 return None
         return arrays
+
+
+def _order(r: Reach) -> tuple[bool, int, bool, bool]:
+    """Which reach is the best to split by."""
+    low, high = r.constant or (0, 0)
+    return r.constant is None and not r.one, high - low, r.ring, r.wraps
 
 
 class _Places:
@@ -105,6 +180,9 @@ class _Places:
         self._loop, self._affine = loop, affine
         self._inside = defined(loop.body) | {*loop.params}
         self._made = {t: s for s in body for t in targets(s)}
+        self._loops = {s.index: s for s in body if isinstance(s, Loop) and s.index is not None}
+        self._fixed = Carried(loop).fixed
+        self._amounts: dict[Sym, Sum | None] = {}
         step = loop.step
         forward = isinstance(step, Const) and step.integer > 0
         assert loop.lo is not None
@@ -134,17 +212,13 @@ class _Places:
 
     def _relative(self, a: Atom) -> Reach | None:
         if a == self._loop.index:
-            return Reach(0, 0)
+            return Reach((Sum(0),), (Sum(0),))
+        if isinstance(a, Sym) and a in self._loops:
+            return self._window(self._loops[a])
         stmt = self._made.get(a) if isinstance(a, Sym) else None
         match stmt:
             case Let(op="add" | "sub", fn=None):
-                x, y = stmt.args
-                if stmt.op == "add" and isinstance(x, Const):
-                    x, y = y, x
-                inner = self._relative(x)
-                if inner is None or inner.ring or not isinstance(y, Const) or not isinstance(y.value, int):
-                    return None
-                return inner.moved(y.value if stmt.op == "add" else -y.value)
+                return self._moved(stmt)
             case Let(op="nonneg"):
                 return self._relative(stmt.args[0])
             case Let(op="cast") if stmt.target.type == INT64 and stmt.args[0].type == INT64:
@@ -161,6 +235,66 @@ class _Places:
             case _:
                 return None
 
+    def _moved(self, stmt: Let) -> Reach | None:
+        """`x + y` and `x - y`, where one of them follows the loop's index."""
+        x, y = stmt.args
+        for one, by in ((x, y), (y, x)) if stmt.op == "add" else ((x, y),):
+            inner = self._relative(one)
+            between = None if inner is None or inner.ring else self._between(by)
+            if inner is not None and between is not None:
+                return inner.moved(between, 1 if stmt.op == "add" else -1)
+        return None
+
+    def _window(self, loop: Loop) -> Reach | None:
+        """The indices of a loop inside whose range follows the loop's index."""
+        assert loop.lo is not None
+        assert loop.hi is not None
+        first, end = self._relative(loop.lo), self._relative(loop.hi)
+        if first is None or end is None or first.ring or end.ring or not isinstance(loop.step, Const):
+            return None
+        if loop.step.integer > 0:
+            return Reach(first.lows, tuple(s.plus(Sum(-1)) for s in end.highs))
+        return Reach(tuple(s.plus(Sum(1)) for s in end.lows), first.highs)
+
+    def _between(self, a: Atom) -> Between | None:
+        """The range of a number that does not follow the loop's index."""
+        if isinstance(a, Const):
+            here = (Sum(a.value),) if isinstance(a.value, int) and a.type == INT64 else None
+            return None if here is None else (here, here)
+        if not isinstance(a, Sym) or a.type != INT64:
+            return None
+        loop = self._loops.get(a)
+        if loop is not None:
+            return self._of_range(loop)
+        stmt = self._made.get(a)
+        if isinstance(stmt, Let) and stmt.op == "nonneg":
+            return self._between(stmt.args[0])
+        if isinstance(stmt, Let) and stmt.op in ("add", "sub") and stmt.fn is None:
+            x, y = (self._between(x) for x in stmt.args)
+            if x is not None and y is not None:
+                found = Reach(*x).moved(y, 1 if stmt.op == "add" else -1)
+                return found.lows, found.highs
+        amount = self._amount(a)
+        return None if amount is None else ((amount,), (amount,))
+
+    def _of_range(self, loop: Loop) -> Between | None:
+        """The indices of a loop inside."""
+        assert loop.lo is not None
+        assert loop.hi is not None
+        first, end = self._between(loop.lo), self._between(loop.hi)
+        if first is None or end is None or not isinstance(loop.step, Const):
+            return None
+        if loop.step.integer > 0:
+            return first[0], tuple(s.plus(Sum(-1)) for s in end[1])
+        return tuple(s.plus(Sum(1)) for s in end[0]), first[1]
+
+    def _amount(self, a: Sym) -> Sum | None:
+        """An integer that is the same in every turn."""
+        if a not in self._amounts:
+            fixed = self._fixed(a)
+            self._amounts[a] = None if fixed is None else Sum(0, ((1, fixed),))
+        return self._amounts[a]
+
     def _either(self, x: Atom, y: Atom) -> Reach | None:
         one, other = self._relative(x), self._relative(y)
         return None if one is None or other is None else one.joined(other)
@@ -173,11 +307,11 @@ class _Places:
             if stmt.op.startswith("max"):  # the bound is at most i + most
                 most = self._difference(bound, self._first)
                 if most is not None:
-                    return Reach(inner.low, max(inner.high, most))
+                    return replace(inner, highs=(*inner.highs, Sum(most)))
             else:
                 least = self._difference(bound, self._last)
                 if least is not None:
-                    return Reach(min(inner.low, least), inner.high)
+                    return replace(inner, lows=(*inner.lows, Sum(least)))
         return None
 
     def _difference(self, a: Atom, end: tuple[Atom, int]) -> int | None:
@@ -194,7 +328,7 @@ class _Places:
             return None
         if self._difference(stmt.args[1], self._last) != 1:
             return None
-        return Reach(inner.low, inner.high, ring=True)
+        return replace(inner, ring=True) if inner.constant is not None else None
 
 
 def _through(view: View, places: tuple[Atom | None, ...]) -> tuple[Atom | None, ...]:

@@ -124,6 +124,9 @@ class _Contract:
         reads = list(_reads(block[at + 1 :], array))
         if len(reads) != sum(isinstance(s, Load) for s in uses) or not self._affordable(filled, reads):
             return block
+        threads = isinstance(block[at], Loop) and block[at].parallel  # type: ignore[union-attr]
+        if threads and not all(r.loops and r.loops[0].parallel for r in reads):
+            return block  # what threads compute would be computed in order
         last = max((k for k, s in enumerate(block) if any(_reads((s,), array))), default=at)
         if not self._steady(filled, block[at + 1 : last + 1]):
             return block

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Carried, Count, Reduction, Same, turns
-from adjit.analysis.meetings import Meetings, Updated
+from adjit.analysis.meetings import Meetings, Reach, Updated
 from adjit.analysis.ranges import lower_bounds
 from adjit.analysis.regions import Regions
 from adjit.analysis.work import work
@@ -96,14 +96,12 @@ class _Serial(Rewriter):
 
 @dataclass(frozen=True)
 class _Split:
-    """How a loop is split. copies: arrays of which each part has its own. width, wraps: see `Reach`."""
+    """How a loop is split. copies: arrays of which each part has its own. near: how turns come near each other."""
 
     kinds: tuple[_Kind, ...]
     updated: tuple[Updated, ...]
     copies: tuple[Copies, ...]
-    width: int
-    wraps: int
-    near: bool
+    near: tuple[Reach, ...]
 
 
 class _Parts(Rewriter):
@@ -150,21 +148,18 @@ class _Parts(Rewriter):
         if updated is None:
             raise _CannotSplitError("turns may update one array by two names")
         copies: list[Copies] = []
-        width = wraps = 0
-        near = False
+        near: list[Reach] = []
         for one in updated:
             if one.apart:
                 continue
             if one.reach is not None:
-                near = True
-                width = max(width, one.reach.high - one.reach.low)
-                wraps = max(wraps, -one.reach.low if one.reach.wraps else 0)
+                near.append(one.reach)
                 continue
             own = copies_of(loop, one, self._alias)
             if own is None:
                 raise _CannotSplitError(f"turns may meet in `{one.array.name}`, which is also read there")
             copies.append(own)
-        return _Split(tuple(kinds), tuple(updated), tuple(copies), width, wraps, near)
+        return _Split(tuple(kinds), tuple(updated), tuple(copies), tuple(near))
 
 
 class _Writer:
@@ -208,8 +203,16 @@ class _Writer:
         """How many parts there are."""
         b, split = self._b, self._split
         most: Atom = b.op("min", b.op("add", b.op("floordiv", effort, GRAIN), 1), MOST)
-        least = max(split.width, split.wraps, 1)
-        most = b.op("min", most, b.op("floordiv", self._turns, least) if least > 1 else self._turns)
+        most = b.op("min", most, self._turns)
+        for (
+            reach
+        ) in split.near:  # parts that are not neighbours are apart, and only the first one wraps around
+            spans = [reach.width(b), *([b.op("neg", reach.low(b))] if reach.wraps else [])]
+            for span in spans:
+                if not isinstance(span, Const):
+                    most = b.op("min", most, b.op("floordiv", self._turns, b.op("max", span, 1)))
+                elif span.integer > 1:
+                    most = b.op("min", most, b.op("floordiv", self._turns, span))
         for size in self._sizes:  # adding the copies up is to cost less than half of the turns
             most = b.op("min", most, b.op("floordiv", effort, b.op("add", b.op("mul", size, COPY), 1)))
         if split.near:
@@ -242,7 +245,7 @@ class _Writer:
 
     def _phases(self) -> None:
         """Every second part at once, then the others; the one that may wrap around before all others."""
-        b, wraps = self._b, self._split.wraps > 0
+        b, wraps = self._b, any(reach.wraps for reach in self._split.near)
         down = isinstance(self._loop.step, Const) and self._loop.step.integer < 0
         phase = Sym("phase", INT64)
         with b.collect() as body:
