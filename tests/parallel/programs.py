@@ -10,6 +10,8 @@ from typing import Any
 import numba
 import numpy as np
 
+import adjit as aj
+
 
 @dataclass(frozen=True)
 class Program:
@@ -23,7 +25,7 @@ class Program:
         name = f"<program {abs(hash((self.text, str(loop))))}>"
         text = self.text.replace("loop(", "range(" if loop is range else "prange(")
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-        space: dict[str, Any] = {"np": np, "prange": numba.prange}
+        space: dict[str, Any] = {"np": np, "aj": aj, "prange": numba.prange}
         exec(compile(text, name, "exec"), space)
         return space["f"]
 

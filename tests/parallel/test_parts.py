@@ -21,26 +21,30 @@ def fine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "GRAIN", 1)
 
 
-def _copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments, arrays copied."""
     return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
 
 
-def _floats(args: tuple[Any, ...]) -> tuple[int, ...]:
+def floats(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """Positions of what carries derivatives."""
     return tuple(
         k for k, a in enumerate(args) if isinstance(a, float) or getattr(a, "dtype", None) == np.float64
     )
 
 
-def _agree(got: Any, expected: Any) -> None:
+def agree(got: Any, expected: Any) -> None:
+    """Equal to rounding, leaf by leaf."""
     if isinstance(expected, tuple):
         for a, b in zip(got, expected, strict=True):
-            _agree(a, b)
+            agree(a, b)
     elif expected is not None:
         np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-12)
 
 
-def _tangents(rng: np.random.Generator, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    active = _floats(args)
+def tangents(rng: np.random.Generator, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A random direction."""
+    active = floats(args)
     return tuple(
         (rng.normal(size=np.shape(a)) if isinstance(a, np.ndarray) else 0.7) if k in active else None
         for k, a in enumerate(args)
@@ -54,17 +58,17 @@ def test_parts_agree_with_the_loops_in_order(name: str, n: int) -> None:
     program = PROGRAMS[name]
     args = program.arguments(np.random.default_rng(n), n)
     threaded, plain = program.function(numba.prange), program.function(range)
-    wrt = _floats(args)
+    wrt = floats(args)
     for operator in (aj.jit, lambda f: aj.value_and_grad(f, wrt=wrt)):
-        mine, other = _copies(args), _copies(args)
-        _agree(operator(threaded)(*mine), operator(plain)(*other))
-        _agree(mine, other)
-    tangents = _tangents(np.random.default_rng(n + 1), args)
-    mine, other = _copies(args), _copies(args)
-    _agree(aj.jvp(threaded, mine, tangents), aj.jvp(plain, other, tangents))
-    _, pull = aj.vjp(threaded, *_copies(args))
-    _, other_pull = aj.vjp(plain, *_copies(args))
-    _agree(pull(0.5), other_pull(0.5))
+        mine, other = copies(args), copies(args)
+        agree(operator(threaded)(*mine), operator(plain)(*other))
+        agree(mine, other)
+    along = tangents(np.random.default_rng(n + 1), args)
+    mine, other = copies(args), copies(args)
+    agree(aj.jvp(threaded, mine, along), aj.jvp(plain, other, along))
+    _, pull = aj.vjp(threaded, *copies(args))
+    _, other_pull = aj.vjp(plain, *copies(args))
+    agree(pull(0.5), other_pull(0.5))
 
 
 @pytest.mark.usefixtures("fine")
@@ -72,12 +76,12 @@ def test_parts_agree_with_the_loops_in_order(name: str, n: int) -> None:
 def test_second_derivatives_agree(name: str) -> None:
     program = PROGRAMS[name]
     args = program.arguments(np.random.default_rng(5), 12)
-    tangents = _tangents(np.random.default_rng(6), args)
+    along = tangents(np.random.default_rng(6), args)
     found: list[Any] = []
     for loop in (numba.prange, range):
-        gradient = aj.grad(program.function(loop), wrt=_floats(args))
-        found.append(aj.jvp(gradient, _copies(args), tangents)[1])
-    _agree(found[0], found[1])
+        gradient = aj.grad(program.function(loop), wrt=floats(args))
+        found.append(aj.jvp(gradient, copies(args), along)[1])
+    agree(found[0], found[1])
 
 
 def _threads(count: int, call: Callable[[], Any]) -> Any:
@@ -95,12 +99,12 @@ def test_bits_do_not_depend_on_the_threads(name: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(parts, "GRAIN", 200)
     program = PROGRAMS[name]
     args = program.arguments(np.random.default_rng(1), 300)
-    gradient = aj.value_and_grad(program.function(numba.prange), wrt=_floats(args))
-    plain = aj.value_and_grad(program.function(range), wrt=_floats(args))
-    results = [_threads(count, lambda: gradient(*_copies(args))) for count in (1, 2, 2)]
+    gradient = aj.value_and_grad(program.function(numba.prange), wrt=floats(args))
+    plain = aj.value_and_grad(program.function(range), wrt=floats(args))
+    results = [_threads(count, lambda: gradient(*copies(args))) for count in (1, 2, 2)]
     bits = [[np.asarray(x).tobytes() for x in (value, *grads)] for value, grads in results]
     assert bits[0] == bits[1] == bits[2]
-    _agree(results[0], plain(*_copies(args)))
+    agree(results[0], plain(*copies(args)))
 
 
 def test_an_exception_in_a_part_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

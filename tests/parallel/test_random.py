@@ -1,0 +1,93 @@
+"""Random parallel loops, held to the same loops in order."""
+
+from __future__ import annotations
+
+import random
+
+import numba
+import numpy as np
+import pytest
+
+import adjit as aj
+from adjit.transform import parts
+from tests.parallel.programs import Program
+from tests.parallel.test_parts import agree, copies, floats, tangents
+
+
+def _place(r: random.Random, size: str = "n") -> str:
+    """An index of an element that some turn reads."""
+    c = r.randint(1, 3)
+    return r.choice(
+        (
+            "i",
+            f"max(i - {c}, 0)",
+            f"min(i + {c}, {size} - 1)",
+            f"(i + {c}) % {size}",
+            f"(i - {c}) % {size}",
+            f"i - {c}",
+            "q[i]",
+            "(i if i % 2 == 0 else 0)",
+            "(i - 1 if i > 0 else i)",
+            f"min(max(i - {c}, 0), {size} - 1)",
+            f"{size} - 1 - i",
+        )
+    )
+
+
+def _term(r: random.Random) -> str:
+    read = f"{r.choice('xyz')}[{_place(r)}]"
+    if r.random() < 0.2:
+        read = f"m[{r.choice(('i', 'k', _place(r)))}, {r.choice(('i', 'k', 'n - 1'))}]"
+    shape = r.choice(("{}", "{} * x[i]", "np.sin({})", "w[0] * {}", "{} * {}", "alpha * {}"))
+    return shape.replace("{}", read)
+
+
+def _text(r: random.Random) -> str:
+    """A loop that reads at random places, and writes its own elements."""
+    lines = ["t = 0.0", "k = i % n"]
+    for _ in range(r.randint(1, 3)):
+        kind = r.random()
+        if kind < 0.5:
+            lines.append(f"t {r.choice(('+=', '-='))} {_term(r)}")
+        elif kind < 0.65:
+            lines += [f"if {r.choice(('i > 1', 'x[i] > 1.0', 'i % 3 == 1'))}:", f"    t += {_term(r)}"]
+        elif kind < 0.8:
+            lines += [f"for k in range({r.choice(('2', 'n', 'max(0, i - 2), min(n, i + 2)'))}):"]
+            lines += [f"    t += {r.choice(('x[k]', 'x[k] * y[i]', 'm[k, i]', 'm[i, k] * w[0]'))}"]
+        elif kind < 0.9:
+            lines.append(f"aj.atomic_add(h, {r.choice(('q[i]', 'i % 2', '0', 'i'))}, t * 0.5)")
+        else:
+            lines.append(f"s {r.choice(('+=', '-='))} {_term(r)}")
+    lines.append(r.choice(("o[i] = t", "o[i] = t * t", "o[i] += t", "o[i] = o[i] * t")))
+    lines += ["s += t"] if r.random() < 0.4 else []
+    lo, hi = r.choice((("", "n"), ("1, ", "n - 1"), ("", "n - 2"), ("2, ", "n")))
+    loop = "\n".join(f"            {line}" for line in lines)
+    after = r.choice(("x, o = o, x", "pass", "pass"))
+    return (
+        "def f(x, y, z, w, m, q, alpha):\n    n = x.shape[0]\n    h = np.zeros(n)\n    o = y * z\n    s = 0.0\n"
+        f"    for _ in range({r.randint(1, 2)}):\n        for i in loop({lo}{hi}):\n{loop}\n        {after}\n"
+        "    return s + np.sum(o * o) + np.sum(h * h) + np.sum(x)\n"
+    )
+
+
+def _arguments(rng: np.random.Generator, n: int) -> tuple[object, ...]:
+    x, y, z = (rng.uniform(0.5, 1.5, n) for _ in range(3))
+    return x, y, z, rng.uniform(0.5, 1.5, 1), rng.uniform(0.5, 1.5, (n, n)), rng.integers(0, n, n), 0.7
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_loops_agree_with_the_loops_in_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
+    monkeypatch.setattr(parts, "GRAIN", 1)
+    program = Program(_text(random.Random(seed)), _arguments)
+    threaded, plain = program.function(numba.prange), program.function(range)
+    for n in (4, 11):
+        args = program.arguments(np.random.default_rng(seed), n)
+        wrt = floats(args)
+        mine, other = copies(args), copies(args)
+        found = aj.value_and_grad(threaded, wrt=wrt)(*mine)
+        agree(found, aj.value_and_grad(plain, wrt=wrt)(*other))
+        agree(mine, other)
+        along = tangents(np.random.default_rng(seed + 1), args)
+        _, slope = aj.jvp(threaded, copies(args), along)
+        agree(slope, sum(np.sum(g * along[k]) for k, g in zip(wrt, found[1], strict=True)))
