@@ -122,3 +122,37 @@ def test_an_exception_in_a_part_is_raised(monkeypatch: pytest.MonkeyPatch) -> No
     index[30] = 50
     with pytest.raises(IndexError):
         aj.jit(f)(np.ones(50), index)
+
+
+def _three(x: Any) -> Any:
+    n = x.shape[0]
+    s = 0.0
+    for i in numba.prange(n):
+        s += x[i] * x[(i + 1) % n] * x[max(i - 1, 0)]
+    return s
+
+
+def _three_in_order(x: Any) -> Any:
+    n = x.shape[0]
+    s = 0.0
+    for i in range(n):
+        s += x[i] * x[(i + 1) % n] * x[max(i - 1, 0)]
+    return s
+
+
+@pytest.mark.usefixtures("fine")
+def test_a_gradient_of_a_gradient() -> None:
+    """Parts are differentiated once more."""
+
+    def outer(x: Any) -> Any:
+        g = aj.grad(_three)(x)
+        return np.sum(g * g)
+
+    def expected(x: Any) -> Any:
+        g = aj.grad(_three_in_order)(x)
+        return np.sum(g * g)
+
+    x = np.random.default_rng(0).uniform(0.5, 1.5, 11)
+    agree(aj.value_and_grad(outer)(x), aj.value_and_grad(expected)(x))
+    along = (np.linspace(-1.0, 1.0, 11),)
+    agree(aj.jvp(aj.grad(outer), (x,), along), aj.jvp(aj.grad(expected), (x,), along))

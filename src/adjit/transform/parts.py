@@ -45,6 +45,7 @@ from adjit.ir.core import (
     RefAppend,
     RefNew,
     Stmt,
+    Store,
     Sym,
     fresh,
 )
@@ -92,6 +93,14 @@ class _Serial(Rewriter):
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         stmt = self.rebuild(stmt)
         return (replace(stmt, parallel=False) if isinstance(stmt, Loop) and stmt.parallel else stmt,)
+
+
+class _Apart(Rewriter):
+    """Parts meet nowhere: their updates are stores like any others."""
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        stmt = self.rebuild(stmt)
+        return (replace(stmt, update="") if isinstance(stmt, Store) and stmt.update else stmt,)
 
 
 @dataclass(frozen=True)
@@ -289,6 +298,7 @@ class _Writer:
         own = [(one, one.mine(b, copies, part)) for one, copies in pairs]
         body = redirected(loop.body, own) if own else loop.body
         results = tuple(fresh(r) for r in loop.results)
+        body = _Apart().block(body)
         b.loop(replace(loop, lo=lo, hi=hi, inits=tuple(inits), body=body, results=results))
         for k, sums in self._sums.items():
             b.store(sums, (part,), results[k])
