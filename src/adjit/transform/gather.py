@@ -114,7 +114,7 @@ def _pays(nest: Nest, group: Group) -> bool:
         abs(o - p) > _MAX_OFFSET for a in offsets for b in offsets for o, p in zip(a, b, strict=True)
     ):
         return False
-    alone = sum(_cost(nest, [m]) for m in group.members)
+    alone = sum(_cost(nest, [m for m in group.members if m.offset == offset]) for offset in offsets)
     return alone <= 3 * _cost(nest, group.members) + 6 * len(group.members)
 
 
