@@ -201,6 +201,19 @@ def f(x):
         y[i] = w[0] + w[2]
     return np.sum(y * y)
 """, _vectors(1)),
+    "local array that is kept": Program("""
+def f(x):
+    n = x.shape[0]
+    s = 0.0
+    for i in loop(n):
+        w = np.empty(4)
+        for k in range(4):
+            w[k] = x[i] ** k
+        for k in range(3):
+            w[k + 1] *= w[k]
+        s += w[3] * x[i - 1]
+    return s
+""", _vectors(1)),
     "red and black": Program("""
 def f(u, th, k):
     n = u.shape[0]

@@ -72,7 +72,17 @@ def test_parts_agree_with_the_loops_in_order(name: str, n: int) -> None:
 
 
 @pytest.mark.usefixtures("fine")
-@pytest.mark.parametrize("name", ["shifted reads", "gathered", "sum", "in place, several launches", "rows"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "shifted reads",
+        "gathered",
+        "sum",
+        "in place, several launches",
+        "rows",
+        "local array that is kept",
+    ],
+)
 def test_second_derivatives_agree(name: str) -> None:
     program = PROGRAMS[name]
     args = program.arguments(np.random.default_rng(5), 12)

@@ -45,7 +45,8 @@ class Kept:
         b.append(replace(alloc, target=made, fill=None if isinstance(value, Sym) else value))
         b.append(Load(at, self.count, (ZERO,), alloc.span))
         b.append(RefAppend(self.listed, made, alloc.span))
-        b.store(self.count, (ZERO,), b.op("add", at, ONE))
+        # an update: turns of a parallel loop may come in any order (one at a time: see `transform/parts.py`)
+        b.store(self.count, (ZERO,), b.op("add", at, ONE), update="add")
         b.append(RefGet(target, self.listed, at, alloc.span))
         if isinstance(value, Sym):
             nest(b, alloc.shape, lambda b, i, _: b.store(target, i, value))
