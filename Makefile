@@ -51,6 +51,7 @@ types: $(READY)
 bench: $(BENCH_READY)
 	$(BIN)/python benchmarks/core.py $(if $(QUICK),--quick) $(if $(ENZYME),--enzyme $(ENZYME))
 	$(BIN)/python benchmarks/arrays.py $(if $(QUICK),--quick)
+	$(BIN)/python benchmarks/parallel.py $(if $(QUICK),--quick)
 
 fuzz: $(READY)
 	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS)
