@@ -153,8 +153,14 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@flavours
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "wrap"),
+    [
+        pytest.param(name, wrap, id=f"{name}-{flavour}", marks=[] if (k + j) % 2 == 0 else pytest.mark.slow)
+        for k, name in enumerate(PROGRAMS)
+        for j, (flavour, wrap) in enumerate(FLAVOURS.items())
+    ],
+)
 def test_programs(name: str, wrap: Callable[[Any], Any]) -> None:
     f, args = PROGRAMS[name]
     _agree(wrap(f), args, 1e-10 if name == "roots" else 1e-12)

@@ -78,7 +78,27 @@ def test_arrays_end_as_the_plain_function_leaves_them(p: Program) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-14)
 
 
-@pytest.mark.parametrize("p", [p for p in PROGRAMS if p.name in COMPILED], ids=lambda p: p.name)
+ALWAYS = (
+    "solve_matrix",
+    "eigenvectors",
+    "orthogonal",
+    "overwritten_in_place",
+    "rebound",
+    "early_exit",
+    "sliced",
+)
+"""Compiled in every run; the others with --slow."""
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        pytest.param(p, marks=[] if p.name in ALWAYS else pytest.mark.slow)
+        for p in PROGRAMS
+        if p.name in COMPILED
+    ],
+    ids=lambda p: p.name,
+)
 def test_dispatchers(p: Program) -> None:
     wrt = arrays(p.args)
     compiled = njit(p.function)

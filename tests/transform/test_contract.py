@@ -282,7 +282,7 @@ def test_random_programs(tmp_path: Path) -> None:
     assert changed >= 60
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 6))])
 def test_gradients_of_random_programs(seed: int, tmp_path: Path) -> None:
     text, rank = source(1000 + seed)
     program = module_of(text, tmp_path, f"contract_gradient_{seed}").program
