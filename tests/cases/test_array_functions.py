@@ -240,7 +240,9 @@ def ordered_and_counted(x, y, a):
     return total + np.sum(np.interp(x, np.sort(y), x)) + np.sum(np.bincount(IDX, weights=x) ** 2)
 
 
-@pytest.mark.parametrize("program", [joined_and_moved, ordered_and_counted])
+@pytest.mark.parametrize(
+    "program", [joined_and_moved, pytest.param(ordered_and_counted, marks=pytest.mark.slow)]
+)
 def test_compiled_with_numbas_value(program: Any) -> None:
     args = (X, Y, A)
     value, gradient = aj.value_and_grad(program, wrt=(0, 1, 2))(*_fresh(args))
