@@ -226,6 +226,7 @@ def test_each_kind_of_statement(name: str) -> None:
             ]
 
 
+@pytest.mark.usefixtures("uncompiled")  # the passes run only where no program is kept on disk
 def test_derive_keeps_what_is_active() -> None:
     def f(x: float, y: float) -> float:
         v, (dx,) = aj.value_and_grad(lambda a, b: a * math.sin(b) * x, wrt=(0,))(x, y)
