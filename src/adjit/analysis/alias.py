@@ -8,6 +8,10 @@ function have the roots of what is passed to it anywhere in the program.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from adjit.analysis.ranges import lower_bounds
+from adjit.analysis.regions import Regions
 from adjit.ir.builder import Builder
 from adjit.ir.core import (
     Alloc,
@@ -143,9 +147,14 @@ def written_params(function: Function, alias: Alias) -> set[Sym]:
 class Affine:
     """Index atoms as `base + constant`, seen through `x + c` and `x - c`; and proven lower bounds."""
 
-    def __init__(self, definition: dict[Sym, object], bounds: dict[Sym, int]):
+    def __init__(self, definition: Mapping[Sym, object], bounds: Mapping[Sym, int]):
         self._definition = definition
         self._bounds = bounds
+
+    @staticmethod
+    def of(function: Function) -> Affine:
+        """The index atoms of a whole function."""
+        return Affine(Regions(function).definition, lower_bounds(function))
 
     def split(self, a: Atom) -> tuple[Sym | None, int]:
         """(base, offset); base None for a constant."""

@@ -19,9 +19,6 @@ from adjit.ir.core import ONE, Atom, Const, If, Let, Loop, Stmt, Sym, Undef
 from adjit.ir.types import INT64, Scalar
 from adjit.ir.visit import defined, operands, targets, walk, yields
 
-REDUCTIONS = frozenset({"add", "mul", "min", "max", "and_", "or_"})
-"""Operations in which a loop may gather up what its turns give."""
-
 _PLAIN_INTEGERS = frozenset({"add", "sub", "mul", "neg", "min", "max", "dim", "nonneg"})
 
 Amount = Callable[[Builder], Atom]

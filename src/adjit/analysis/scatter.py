@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.distinct import Distinct
 from adjit.analysis.increments import Increment, increments
-from adjit.analysis.ranges import lower_bounds
-from adjit.analysis.regions import Regions
 from adjit.ir.core import Atom, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import INT64
 from adjit.ir.visit import operands
@@ -82,7 +80,7 @@ class Scatters:
 
     def __init__(self, function: Function):
         self._distinct = Distinct(function, Alias(function))
-        self.affine = Affine(Regions(function).definition, lower_bounds(function))  # type: ignore[arg-type]
+        self.affine = Affine.of(function)
 
     def of(self, nest: Nest) -> list[Group]:
         """The groups of at least one increment that may be pulled."""

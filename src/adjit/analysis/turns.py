@@ -22,7 +22,7 @@ class Turns:
     def __init__(self, function: Function):
         self._distinct = Distinct(function, Alias(function))
         self._ranges = ranges_of(function)
-        self.affine = Affine(Regions(function).definition, self._ranges.bounds)  # type: ignore[arg-type]
+        self.affine = Affine(Regions(function).definition, self._ranges.bounds)
 
     @staticmethod
     def plain(loop: Loop) -> bool:

@@ -27,7 +27,7 @@ class _Carry(Rewriter):
         super().__init__()
         self.alias = Alias(function)
         self.regions = Regions(function)
-        self.affine = Affine(self.regions.definition, lower_bounds(function))  # type: ignore[arg-type]
+        self.affine = Affine(self.regions.definition, lower_bounds(function))
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Loop):

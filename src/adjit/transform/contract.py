@@ -91,7 +91,7 @@ class _Contract:
         ends = (a for s in walk(function.body) for a in yields(s))
         self._leaving = {*ends, *function.results}
         self._definition = Regions(function).definition
-        self._affine = Affine(self._definition, lower_bounds(function))  # type: ignore[arg-type]
+        self._affine = Affine(self._definition, lower_bounds(function))
         self._distinct = Distinct(function, Alias(function))
 
     def function(self) -> Function:

@@ -13,8 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adjit.analysis.alias import Affine, Alias
-from adjit.analysis.ranges import lower_bounds
-from adjit.analysis.regions import Regions
 from adjit.ir.core import Atom, Block, Call, Function, If, Load, Loop, Stmt, Store, Sym, Whole
 from adjit.ir.types import Array
 from adjit.ir.visit import Rewriter, walk
@@ -35,7 +33,7 @@ class _Defer(Rewriter):
     def __init__(self, function: Function):
         super().__init__()
         self.alias = Alias(function)
-        self.affine = Affine(Regions(function).definition, lower_bounds(function))  # type: ignore[arg-type]
+        self.affine = Affine.of(function)
         self.places: list[_Place] = []
 
     def block(self, block: Block) -> Block:

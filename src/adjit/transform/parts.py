@@ -25,8 +25,6 @@ from dataclasses import dataclass, replace
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Carried, Count, Reduction, Same, turns
 from adjit.analysis.meetings import Meetings, Reach, Updated
-from adjit.analysis.ranges import lower_bounds
-from adjit.analysis.regions import Regions
 from adjit.analysis.work import work
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
@@ -117,7 +115,7 @@ class _Parts(Rewriter):
     def __init__(self, function: Function):
         super().__init__()
         self._alias = Alias(function)
-        self._affine = Affine(Regions(function).definition, lower_bounds(function))  # type: ignore[arg-type]
+        self._affine = Affine.of(function)
         self._meetings = Meetings(self._alias, self._affine)
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.distinct import Distinct
-from adjit.analysis.ranges import lower_bounds
-from adjit.analysis.regions import Regions
 from adjit.ir.builder import Builder
 from adjit.ir.core import ZERO, Atom, Block, Function, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import Array, Scalar
@@ -30,7 +28,7 @@ def scalarise(function: Function) -> Function:
 def _rewritten(function: Function, alias: Alias) -> Function:
     if not any(isinstance(s, Loop) and s.at_once for s in walk(function.body)):
         return function
-    affine = Affine(Regions(function).definition, lower_bounds(function))  # type: ignore[arg-type]
+    affine = Affine.of(function)
     return replace(function, body=_Scalarise(Distinct(function, alias), affine).block(function.body))
 
 

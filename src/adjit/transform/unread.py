@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adjit.analysis.alias import Affine
-from adjit.analysis.ranges import lower_bounds
-from adjit.analysis.regions import Regions
 from adjit.ir.core import Alloc, Block, Function, If, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.visit import blocks, operands, walk, yields
 
@@ -30,7 +28,7 @@ class _Unread:
     def __init__(self, function: Function):
         ends = (a for s in walk(function.body) for a in yields(s))
         self._leaving = {*ends, *function.results}
-        self._affine = Affine(Regions(function).definition, lower_bounds(function))  # type: ignore[arg-type]
+        self._affine = Affine.of(function)
 
     def block(self, block: Block) -> Block:
         """The block, and those inside it, without stores that nobody can read."""

@@ -75,7 +75,7 @@ class Planner:
         self.regions = Regions(function, calls.written_by, calls.read_by)
         self.alias = calls.alias
         ranges = ranges_of(function)
-        self.affine = Affine(self.regions.definition, ranges.bounds)  # type: ignore[arg-type]
+        self.affine = Affine(self.regions.definition, ranges.bounds)
         self.order = Order(self.regions, ranges)
         self.activity = activity
         arrays = [p for p in function.params if isinstance(p.type, Array)]
