@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from adjit.analysis.trips import trip_count
 from adjit.ir.builder import Builder
-from adjit.ir.core import ONE, Atom, Const, If, Let, Loop, Stmt, Sym, Undef
+from adjit.ir.core import Atom, Const, If, Let, Loop, Stmt, Sym, Undef
 from adjit.ir.types import INT64, Scalar
 from adjit.ir.visit import defined, operands, targets, walk, yields
 
@@ -133,19 +134,7 @@ class Carried:
         lo, hi, step = self.fixed(loop.lo), self.fixed(loop.hi), loop.step
         if lo is None or hi is None:
             return None
-        return lambda b: turns(b, lo(b), hi(b), step)
-
-
-def turns(b: Builder, lo: Atom, hi: Atom, step: Atom) -> Atom:
-    """len(range(lo, hi, step)), where `step` is a constant."""
-    assert isinstance(step, Const)
-    lo, hi = b.cast(lo, INT64), b.cast(hi, INT64)
-    far, near, by = (hi, lo, step.integer) if step.integer > 0 else (lo, hi, -step.integer)
-    below = isinstance(near, Const) and near.integer < 0
-    span = b.op("add", far, -near.integer) if below else b.op("sub", far, near)  # type: ignore[union-attr]
-    if step == ONE or by == 1:
-        return b.op("max", span, 0)
-    return b.op("max", b.op("floordiv", b.op("add", span, by - 1), by), 0)
+        return lambda b: trip_count(b, lo(b), hi(b), step)
 
 
 class _Chain:

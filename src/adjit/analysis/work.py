@@ -6,7 +6,7 @@ that can be computed, and a branch with both of its sides.
 
 from __future__ import annotations
 
-from adjit.analysis.carried import turns
+from adjit.analysis.trips import trip_count
 from adjit.ir.builder import Builder
 from adjit.ir.core import Atom, Block, Const, If, Let, Loop, Stmt, Sym, Undef, Whole, const
 from adjit.ir.types import INT64
@@ -83,7 +83,7 @@ class _Work:
         lo, hi, step = self._about(loop.lo), self._about(loop.hi), loop.step
         if isinstance(lo, Const) and isinstance(hi, Const):
             return const(len(range(lo.integer, hi.integer, step.integer)))
-        return None if lo is None or hi is None else turns(self._b, lo, hi, step)
+        return None if lo is None or hi is None else trip_count(self._b, lo, hi, step)
 
     def _about(self, a: Atom) -> Atom | None:
         """The integer in the middle of the range; None if that is not known."""

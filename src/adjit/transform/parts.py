@@ -23,8 +23,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from adjit.analysis.alias import Affine, Alias
-from adjit.analysis.carried import Carried, Count, Reduction, Same, turns
+from adjit.analysis.carried import Carried, Count, Reduction, Same
 from adjit.analysis.meetings import Meetings, Reach, Updated
+from adjit.analysis.trips import trip_count
 from adjit.analysis.work import work
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
@@ -183,7 +184,7 @@ class _Writer:
         assert loop.lo is not None
         assert loop.hi is not None
         assert loop.step is not None
-        self._turns = turns(b, loop.lo, loop.hi, loop.step)
+        self._turns = trip_count(b, loop.lo, loop.hi, loop.step)
         self._lo = b.cast(loop.lo, INT64)
         effort = work(b, loop, self._turns)
         self._sizes = [one.size(b) for one in self._split.copies]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from adjit.analysis.regions import Region, Regions
+from adjit.analysis.trips import trip_count
 from adjit.ir.builder import Builder
 from adjit.ir.core import (
     FALSE,
@@ -41,7 +42,7 @@ from adjit.ir.visit import inner_targets, targets
 from adjit.transform.clean import RAISING
 from adjit.transform.reverse.callees import Callee, Calls
 from adjit.transform.reverse.record import Decisions, Layout, Tape
-from adjit.transform.reverse.sites import CHUNK, Trip, site_of, trip_count
+from adjit.transform.reverse.sites import CHUNK, Trip, site_of
 
 _FIRST = 256  # elements of a record whose size is not known ahead
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adjit.analysis.trips import trip_count
 from adjit.ir.core import ONE, Atom, Const, Loop, Sym, const
 from adjit.ir.types import INT64, Scalar
-from adjit.transform.reverse.sites import trip_count
 
 if TYPE_CHECKING:
     from adjit.transform.reverse.materialise import Scope

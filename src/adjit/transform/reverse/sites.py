@@ -14,9 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adjit.analysis.regions import Region, Regions
-from adjit.ir.builder import Builder
-from adjit.ir.core import ONE, ZERO, Atom, Const, If, Loop, Sym, const
-from adjit.ir.types import INT64
+from adjit.ir.core import Atom, If, Loop, Sym
 from adjit.transform.reverse.record import Layout, Tape
 
 CHUNK = 1024
@@ -79,18 +77,3 @@ def _hoisted(tape: Tape, region: Region, regions: Regions, layout: Layout) -> Si
 
 def _outside(a: Atom, region: Region, regions: Regions) -> bool:
     return not isinstance(a, Sym) or a not in regions.defined(region)
-
-
-def trip_count(b: Builder, lo: Atom, hi: Atom, step: Atom) -> Atom:
-    """`len(range(lo, hi, step))` as int64."""
-    lo, hi, step = (b.cast(a, INT64) for a in (lo, hi, step))
-    span = b.op("sub", hi, lo)
-    if isinstance(step, Const):
-        s = step.integer
-        if s == 1:
-            return b.op("max", span, ZERO)
-        up = b.op("add", span, s - 1) if s > 0 else b.op("sub", b.op("neg", span), s + 1)
-        return b.op("max", b.op("floordiv", up, const(abs(s))), ZERO)
-    positive = b.op("gt", step, ZERO)
-    rounded = b.op("sub", b.op("add", span, step), b.op("select", positive, ONE, const(-1)))
-    return b.op("max", b.op("floordiv", rounded, step), ZERO)
