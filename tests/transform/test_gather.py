@@ -17,6 +17,7 @@ from adjit.ir.verify import verify
 from adjit.transform.clean import clean
 from adjit.transform.common import common
 from adjit.transform.gather import gather
+from adjit.transform.stride import stride
 from adjit.transform.through import through
 
 from .typed import run, typed
@@ -26,7 +27,7 @@ rng = np.random.default_rng(3)
 
 def pulled(function: Function, args: tuple[Any, ...]) -> bool:
     """Whether the pass changes the function; it must compute the same, to rounding."""
-    before = common(through(clean(function)))
+    before = common(through(clean(stride(function))))
     after = gather(before)
     verify(after)
     for a, b in zip(run(before, args)[1], run(after, args)[1], strict=True):
@@ -126,6 +127,60 @@ def sums(a, b):
             b[0, j] += a[i, j]
 
 
+def half_sweep(a, b):
+    n, m = b.shape
+    for i in range(n - 2, 0, -1):
+        for j in range(m - 2, 0, -1):
+            if (i + j) % 2 == 1:
+                w = b[i, j] * 0.25
+                b[i, j] = 0.0
+                a[i, j] += w
+                b[i - 1, j] += w
+                b[i + 1, j] += w
+                b[i, j - 1] += w
+                b[i, j + 1] += w
+
+
+def three_colours(a, b):
+    n, m = b.shape
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            if (2 * i - j) % 3 == 1:
+                w = b[i, j] * b[i, j - 1]
+                b[i, j + 1] += w
+                b[i + 1, j] += 2.0 * w
+                b[i, j] = 0.5
+
+
+def other_rows(a, b):
+    n, m = b.shape
+    for i in range(1, n - 1):
+        if i % 2 == 0:
+            for j in range(1, m - 1):
+                w = b[i, j] * b[i, j - 1]
+                b[i + 1, j] += w
+                b[i - 1, j + 1] += 2.0 * w
+
+
+def strides(a, b):
+    for i in range(1, a.shape[0] - 1, 2):
+        for j in range(a.shape[1] - 2, 1, -3):
+            w = b[i, j] * a[i, j]
+            b[i, j + 1] += w
+            b[i, j - 2] += 2.0 * w
+
+
+def meets_its_colour(a, b):
+    n, m = b.shape
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            if (i + j) % 2 == 1:
+                w = b[i, j] * 0.25
+                b[i - 1, j + 1] += w
+                b[i, j - 1] += w
+                b[i, j + 1] += w
+
+
 def far_apart(a, b):
     for j in range(a.shape[1] - 30):
         b[0, j + 30] += a[0, j]
@@ -161,7 +216,17 @@ def a_literal(a, b):
             b[i, j] += a[i, j]
 
 
-LEGAL: list[Callable[..., None]] = [cross, cross_and_reset, two_arrays, of_a_view, a_row]
+LEGAL: list[Callable[..., None]] = [
+    cross,
+    cross_and_reset,
+    two_arrays,
+    of_a_view,
+    a_row,
+    half_sweep,
+    three_colours,
+    other_rows,
+    strides,
+]
 LEFT = [reads_what_it_adds_to, changes_what_others_read, wraps, far_apart]
 SHAPES = [(6, 7), (3, 3), (2, 5), (5, 2), (1, 1), (3, 4), (4, 3), (0, 3), (2, 2), (5, 40)]
 
@@ -169,13 +234,15 @@ SHAPES = [(6, 7), (3, 3), (2, 5), (5, 2), (1, 1), (3, 4), (4, 3), (0, 3), (2, 2)
 @pytest.mark.parametrize("program", LEGAL)
 def test_pulled(program: Callable[..., None]) -> None:
     for shape in SHAPES:
-        if program is a_row and shape[0] < 2:
+        if program in (a_row, strides) and min(shape) < 3:
             continue
         args = (rng.normal(size=shape), rng.normal(size=shape))
         assert pulled(typed(program, *args), args)
 
 
-@pytest.mark.parametrize("program", [*LEFT, triangle, sums, resets_too_early, carried_bound, swapped])
+@pytest.mark.parametrize(
+    "program", [*LEFT, triangle, sums, resets_too_early, carried_bound, swapped, meets_its_colour]
+)
 def test_left_as_it_is(program: Callable[..., None]) -> None:
     """Or at least right: a row of a triangle can be pulled, the triangle cannot."""
     args = (rng.normal(size=(5, 40)), rng.normal(size=(5, 40)))
@@ -213,20 +280,61 @@ def source(seed: int) -> tuple[str, tuple[int, ...]]:
     return "\n".join(lines) + "\n", tuple(n + 2 * reach - r.randint(0, 3) for n in shape)
 
 
+def random_one(folder: Path, seed: int, text: str, shape: tuple[int, ...]) -> bool:
+    """Whether a program of three arrays is changed; it must compute the same."""
+    file = folder / f"nest_{seed}.py"
+    file.write_text(text + "\n")
+    spec = importlib.util.spec_from_file_location(f"nest_{seed}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    args = tuple(np.random.default_rng(seed + k).normal(size=shape) for k in range(3))
+    return pulled(typed(module.program, *args), args)
+
+
 def test_random_nests(tmp_path: Path) -> None:
-    changed = 0
-    for seed in range(80):
-        text, shape = source(seed)
-        file = tmp_path / f"nest_{seed}.py"
-        file.write_text(text)
-        spec = importlib.util.spec_from_file_location(f"nest_{seed}", file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        args = tuple(np.random.default_rng(seed + k).normal(size=shape) for k in range(3))
-        changed += pulled(typed(module.program, *args), args)
-    assert changed >= 40
+    assert sum(random_one(tmp_path, seed, *source(seed)) for seed in range(80)) >= 40
+
+
+def guarded(seed: int) -> tuple[str, tuple[int, ...]]:
+    """A nest of `source` whose turns are of a residue class, and that may read and clear what it adds to."""
+    r = random.Random(seed * 7 + 1)
+    text, shape = source(seed)
+    head, *lines = text.splitlines()
+    loops = [line for line in lines if "for " in line]
+    body = lines[len(loops) :]
+    if r.random() < 0.7:
+        body[0] = body[0].replace("a[", "b[")
+        body = [line.replace("a[", r.choice("aab") + "[") for line in body]
+    names = "ijk"[: len(loops)]
+    at = r.choice((len(loops), len(loops), len(loops), r.randint(1, len(loops))))
+    kind = r.choice(("guard", "guard", "guard", "step", "two"))
+    modulus = r.choice((2, 2, 2, 3))
+    if kind == "step":
+        loops[at - 1] = loops[at - 1].replace(", -1):", f", -{modulus}):")
+        if not loops[at - 1].endswith(f"-{modulus}):"):
+            loops[at - 1] = loops[at - 1][:-2] + f", {modulus}):"
+        return "\n".join([head, *loops, *body]) + "\n", shape
+    factors = {n: r.choice((1, 1, 1, -1, 0, 2)) for n in names[:at]}
+    factors[names[at - 1]] = r.choice((1, -1))
+    form = " + ".join(
+        f"{k} * {n}" if k not in (1, -1) else n if k == 1 else f"(-{n})" for n, k in factors.items()
+    )
+    test = f"({form} + {r.randint(0, 2)}) % {modulus} == {r.randint(0, modulus - 1)}"
+    deeper = ["    " + line for line in (*loops[at:], *body)]
+    guards = ["    " * (at + 1) + f"if {test}:"]
+    if kind == "two" and at > 1:
+        deeper = ["    " + line for line in deeper]
+        first = ["        " + f"if {names[0]} % 2 == 0:"]
+        return "\n".join(
+            [head, loops[0], *first, *("    " + line for line in loops[1:at]), "    " + guards[0], *deeper]
+        ) + "\n", shape
+    return "\n".join([head, *loops[:at], *guards, *deeper]) + "\n", shape
+
+
+def test_random_residue_classes(tmp_path: Path) -> None:
+    assert sum(random_one(tmp_path, seed, *guarded(seed)) for seed in range(150)) >= 20
 
 
 def fresh_zeros(text: str) -> str:
@@ -256,15 +364,7 @@ def test_random_nests_into_zeros(tmp_path: Path) -> None:
             text = text.replace("    out += b", "\n".join(text.splitlines()[6:-1]) + "\n    out += b")
         if seed % 5 == 0:
             text = text.replace("b = np.zeros(out.shape)", "b = np.zeros(out.shape)\n    b[0] = 1.5")
-        file = tmp_path / f"zeros_{seed}.py"
-        file.write_text(text + "\n")
-        spec = importlib.util.spec_from_file_location(f"zeros_{seed}", file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        args = tuple(np.random.default_rng(seed + k).normal(size=shape) for k in range(3))
-        loads += pulled(typed(module.program, *args), args)
+        loads += random_one(tmp_path, seed, text, shape)
     assert loads >= 25
 
 

@@ -3,8 +3,11 @@
     for i: for j: w = a[i, j] * 0.2; b[i, j - 1] += w; b[i, j + 1] += w; b[i - 1, j] += w
 
 A *group* is a set of increments of one array at places that differ by constants (offsets), each of which meets a place
-at most once. Nothing else in the nest may touch the array's memory, and what the increments are made of must not change
+at most once. Nothing else in the nest may touch these places, and what the increments are made of must not change
 in the nest, but for places that only their own turn has read before it stores.
+
+Where the turns are of one residue class (`analysis.lattice`), so are the places of an offset: a red-black half sweep
+reads points of one colour and adds to points of the other, which are other elements of the same array.
 """
 
 from __future__ import annotations
@@ -14,8 +17,8 @@ from dataclasses import dataclass, field
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.distinct import Distinct
 from adjit.analysis.increments import Increment, increments
+from adjit.analysis.lattice import Head
 from adjit.ir.core import Atom, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym
-from adjit.ir.types import INT64
 from adjit.ir.visit import operands
 
 Offset = tuple[int, ...]
@@ -27,6 +30,7 @@ class Nest:
     """Loops around one block without branches; between the heads stand only definitions of scalars."""
 
     loops: tuple[Loop, ...]
+    heads: tuple[Head, ...]
     body: Block
     """Every statement that is no loop, outer ones first."""
 
@@ -34,27 +38,43 @@ class Nest:
     def of(loop: Loop) -> Nest | None:
         """The nest that starts with this loop."""
         loops: list[Loop] = []
+        heads: list[Head] = []
         body: list[Stmt] = []
+        table: dict[Sym, Let] = {}
         while True:
-            if not _one_by_one(loop):
+            head = Head.of(loop, table)
+            if head is None:
                 return None
             loops.append(loop)
+            heads.append(head)
             lets = loop.body[:-1]
             if not loop.body or not isinstance(loop.body[-1], Loop):
                 break
-            if not all(isinstance(s, Let) and s.op not in _RAISING for s in lets):
+            if not all(isinstance(s, Let) and not _raises(s) for s in lets):
                 return None
             body += lets
+            table |= {s.target: s for s in lets if isinstance(s, Let)}
             loop = loop.body[-1]
         if not all(isinstance(s, Let | Load | Store) for s in loop.body):
             return None
-        return Nest(tuple(loops), (*body, *loop.body))
+        return Nest(tuple(loops), tuple(heads), (*body, *loop.body))
+
+    @property
+    def own(self) -> set[Sym]:
+        """What the nest defines."""
+        flows = (p for loop in self.loops for p in (loop.index, *loop.params) if p is not None)
+        return {*(s.target for s in self.body if isinstance(s, Let | Load)), *flows}
+
+    def ends(self) -> list[Atom]:
+        """What the ranges of the loops, and their residues, are made of."""
+        indices = {h.index for h in self.heads}
+        rest = [s for h in self.heads for s in h.residue.terms if s not in indices]
+        return [*(a for h in self.heads for a in (h.first, h.last)), *rest]
 
 
-def _one_by_one(loop: Loop) -> bool:
-    step = loop.step
-    one = isinstance(step, Const) and step.value in (1, -1)
-    return one and loop.stop is None and loop.index is not None and loop.index.type == INT64
+def _raises(let: Let) -> bool:
+    safe = let.op in ("mod", "floordiv") and isinstance(let.args[1], Const) and let.args[1].value != 0
+    return let.op in _RAISING and not safe
 
 
 @dataclass(frozen=True)
@@ -72,6 +92,8 @@ class Group:
     array: Sym
     axes: tuple[int, ...]
     rest: dict[int, Atom]
+    places: tuple[int, ...]
+    """By loop: how far the residue class of the places is moved from that of the turns (0 where all turns are)."""
     members: list[Push] = field(default_factory=list)
 
 
@@ -84,8 +106,7 @@ class Scatters:
 
     def of(self, nest: Nest) -> list[Group]:
         """The groups of at least one increment that may be pulled."""
-        own = {s.target for s in nest.body if isinstance(s, Let | Load)}
-        own |= {p for loop in nest.loops for p in (loop.index, *loop.params) if p is not None}
+        own = nest.own
         groups: list[Group] = []
         touched = _Touched(nest)
         for array in (a for a in touched.arrays if a not in own):
@@ -95,34 +116,35 @@ class Scatters:
         return groups
 
     def _groups(self, nest: Nest, array: Sym, own: set[Sym], touched: _Touched) -> list[Group]:
-        found = touched.increments(array)
-        if found is None or any(not self._distinct.surely(array, a) for a in touched.others(array)):
+        if any(not self._distinct.surely(array, a) for a in touched.others(array)):
             return []
+        found, others = touched.increments(array)
         groups: list[Group] = []
         for one in found:
             form = self._form(nest, one.store, own)
             if form is None:
                 continue
             axes, rest, offset = form
-            group = next((g for g in groups if g.axes == axes and self._same(g.rest, rest)), None)
+            places = _places(nest, offset)
+            same = (g for g in groups if (g.axes, g.places) == (axes, places) and self._same(g.rest, rest))
+            group = next(same, None)
             if group is None:
-                group = Group(array, axes, rest)
+                group = Group(array, axes, rest, places)
                 groups.append(group)
             group.members.append(Push(one, offset))
-        return groups
+        forms = [self._form(nest, access, own) for access in others]
+        return [g for g in groups if all(_elsewhere(nest, g, f) for f in forms)]
 
     def _same(self, a: dict[int, Atom], b: dict[int, Atom]) -> bool:
         return a.keys() == b.keys() and all(self.affine.same(a[k], b[k]) for k in a)
 
-    def _form(
-        self, nest: Nest, store: Store, own: set[Sym]
-    ) -> tuple[tuple[int, ...], dict[int, Atom], Offset] | None:
+    def _form(self, nest: Nest, access: Load | Store, own: set[Sym]) -> _Form | None:
         """Which axis follows which loop, what the other axes are, the offsets. None: not of that form."""
-        indices = [loop.index for loop in nest.loops]
+        indices = [h.index for h in nest.heads]
         axes: dict[int, int] = {}
         offsets: dict[int, int] = {}
         rest: dict[int, Atom] = {}
-        for axis, a in enumerate(store.index):
+        for axis, a in enumerate(access.index):
             base, offset = self.affine.split(a)
             if base in indices:
                 level = indices.index(base)
@@ -150,7 +172,7 @@ class Scatters:
     def _unchanged(self, nest: Nest, load: Load, touched: _Touched) -> bool:
         """Whether no store of an earlier turn, or of this one before it, can change what is loaded."""
         for store in touched.stores:
-            if self._distinct.surely(store.array, load.array):
+            if self._distinct.surely(store.array, load.array) or self._parted(nest, store, load):
                 continue
             if store.array != load.array or touched.order[id(store)] < touched.order[id(load)]:
                 return False
@@ -159,6 +181,14 @@ class Scatters:
             if not self._injective(nest, store):
                 return False
         return True
+
+    def _parted(self, nest: Nest, store: Store, load: Load) -> bool:
+        """Whether the places of the two are of two residue classes."""
+        if store.array != load.array:
+            return False
+        own = nest.own
+        one, other = self._form(nest, store, own), self._form(nest, load, own)
+        return one is not None and other is not None and _parted(nest, one, other)
 
     def _injective(self, nest: Nest, store: Store) -> bool:
         """Whether every turn stores to a place of its own."""
@@ -184,12 +214,35 @@ class _Touched:
     def others(self, array: Sym) -> set[Sym]:
         return {s.array for s in (*self.loads, *self.stores) if s.array != array}
 
-    def increments(self, array: Sym) -> list[Increment] | None:
-        """The array's accesses as increments; None if there is another access to it."""
+    def increments(self, array: Sym) -> tuple[list[Increment], list[Load | Store]]:
+        """The array's increments, and its other accesses."""
         found = [one for one in self._increments if one.store.array == array]
         known = {id(s) for one in found for s in (one.load, one.store)}
-        every = all(id(s) in known for s in (*self.loads, *self.stores) if s.array == array)
-        return found if every else None
+        every = (s for s in (*self.loads, *self.stores) if s.array == array)
+        return found, [s for s in every if id(s) not in known]
+
+
+_Form = tuple[tuple[int, ...], dict[int, Atom], Offset]
+
+
+def _places(nest: Nest, offset: Offset) -> tuple[int, ...]:
+    """The residue class of the places at an offset, by loop, measured from that of the turns."""
+    level = {h.index: k for k, h in enumerate(nest.heads)}
+    found: list[int] = []
+    for k, h in enumerate(nest.heads):
+        moved = sum(factor * offset[level[s]] for s, factor in h.residue.terms.items() if s in level)
+        found.append((offset[k] - moved) % h.modulus)
+    return tuple(found)
+
+
+def _parted(nest: Nest, one: _Form, other: _Form) -> bool:
+    """Whether the two never name one place, in whatever turns."""
+    return one[0] == other[0] and _places(nest, one[2]) != _places(nest, other[2])
+
+
+def _elsewhere(nest: Nest, group: Group, form: _Form | None) -> bool:
+    """Whether an access of this form never meets a place of the group."""
+    return form is not None and _parted(nest, (group.axes, group.rest, group.members[0].offset), form)
 
 
 def _head(loop: Loop) -> tuple[Atom, ...]:
@@ -209,12 +262,12 @@ def needed_for(nest: Nest, atoms: list[Atom]) -> list[Let | Load] | None:
 
 
 def steady_bounds(nest: Nest) -> bool:
-    """Whether the loops' ranges are the same in every turn of the loops around them."""
+    """Whether the loops' ranges are the same in every turn of the loops around them, but for residues of indices."""
     loads = {s.target for s in nest.body if isinstance(s, Load)}
-    moving: set[Sym] = {loop.index for loop in nest.loops if loop.index is not None} | loads
+    indices = {h.index for h in nest.heads}
+    moving: set[Sym] = indices | loads
     moving |= {p for loop in nest.loops for p in (*loop.params, *loop.results)}
     for s in nest.body:
         if isinstance(s, Let) and any(isinstance(a, Sym) and a in moving for a in s.args):
             moving.add(s.target)
-    ends = {a for loop in nest.loops[1:] for a in (loop.lo, loop.hi) if isinstance(a, Sym)}
-    return not ends & moving
+    return not moving.intersection(a for a in nest.ends() if isinstance(a, Sym))

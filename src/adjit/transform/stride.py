@@ -3,7 +3,8 @@
     for j in range(lo, hi): if (i + j) % 2 == colour: ...
     ->  for j in range(lo + (colour - i - lo) % 2, hi, 2): ...
 
-The same turns run in the same order. The whole body must stand under the guard, and nothing is carried.
+The same turns run in the same order. The whole body must stand under the guard, and nothing is carried. What is added
+to the index may be computed in the loop, from what does not change there: `(2 * i + j) % 3`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from adjit.ir.core import ZERO, Atom, Block, Const, Function, If, Let, Loop, Stm
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, defined
 from adjit.transform.clean import RAISING
+from adjit.transform.copier import Copier
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class _Guard:
     """`(sign * index + rest) % modulus == residue`."""
 
     test: Let
+    steady: tuple[Let, ...]
+    """What `rest` and `residue` are made of and the loop computes, although it does not change there."""
     sign: int
     rest: tuple[tuple[Atom, int], ...]
     modulus: int
@@ -59,17 +63,36 @@ def _guard(loop: Loop, cond: Atom) -> _Guard | None:
         m = mod.args[1]
         if not isinstance(m, Const) or not isinstance(m.value, int) or m.value < 2 or m.type != INT64:
             continue
-        if residue in inside or residue.type != INT64:
+        if residue.type != INT64:
             continue
         terms = _terms(mod.args[0], 1, table)
         mine = [k for t, k in terms if t == loop.index] if terms is not None else []
         if terms is None or mine not in ([1], [-1]):
             continue
         rest = tuple((t, k) for t, k in terms if t != loop.index)
-        if any(t in inside or t == loop.index for t, _ in rest):
+        steady = _steady(loop, table, [residue, *(t for t, _ in rest)], inside)
+        if steady is None:
             continue
-        return _Guard(mod, mine[0], rest, m.value, residue)
+        return _Guard(mod, steady, mine[0], rest, m.value, residue)
     return None
+
+
+def _steady(loop: Loop, table: dict[Sym, Let], atoms: list[Atom], inside: set[Sym]) -> tuple[Let, ...] | None:
+    """The definitions in the loop that the atoms need, in order; None if one of them changes there or may raise."""
+    needed: set[Sym] = set()
+    waiting = [a for a in atoms if isinstance(a, Sym)]
+    while waiting:
+        s = waiting.pop()
+        if s == loop.index:
+            return None
+        if s in needed or s not in inside:
+            continue
+        let = table.get(s)
+        if let is None or let.op in RAISING:
+            return None
+        needed.add(s)
+        waiting += [a for a in let.args if isinstance(a, Sym)]
+    return tuple(let for s, let in table.items() if s in needed)
 
 
 def _terms(a: Atom, sign: int, table: dict[Sym, Let]) -> list[tuple[Atom, int]] | None:
@@ -87,21 +110,24 @@ def _strided(loop: Loop, body: Block, guard: _Guard) -> tuple[Stmt, ...]:
     b = Builder(loop.span, simplify=True)
     assert loop.lo is not None and loop.hi is not None and isinstance(loop.step, Const)
     up = loop.step.value == 1
-    want: Atom = guard.residue
+    before = Copier(b, {})
+    for let in guard.steady:
+        before.take(let)
+    want = residue = before.atom(guard.residue)
     for t, k in guard.rest:
-        want = b.op("sub" if k > 0 else "add", want, t)
+        want = b.op("sub" if k > 0 else "add", want, before.atom(t))
     if guard.sign < 0:
         want = b.op("neg", want)
     gap = b.op("sub", want, loop.lo) if up else b.op("sub", loop.lo, want)
     skip = b.op("mod", gap, guard.modulus)
     start = b.op("add" if up else "sub", loop.lo, skip)
-    if isinstance(guard.residue, Const) and not 0 <= guard.residue.integer < guard.modulus:
+    if isinstance(residue, Const) and not 0 <= residue.integer < guard.modulus:
         return ()
     step = const(guard.modulus if up else -guard.modulus)
     strided = replace(loop, lo=start, step=step, body=body)
-    if isinstance(guard.residue, Const):
+    if isinstance(residue, Const):
         return (*b.block(), strided)
-    inside = b.op("and_", b.op("le", ZERO, guard.residue), b.op("lt", guard.residue, guard.modulus))
+    inside = b.op("and_", b.op("le", ZERO, residue), b.op("lt", residue, guard.modulus))
     return (*b.block(), If(inside, (strided,), (), (), (), (), loop.span))
 
 
