@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Carried, Count, Reduction, Same
 from adjit.analysis.meetings import Meetings, Reach, Updated
+from adjit.analysis.recorded import Recorded, is_over_limit, recorded
 from adjit.analysis.trips import trip_count
 from adjit.analysis.work import work
 from adjit.ir.builder import Builder, const_of
@@ -37,7 +38,6 @@ from adjit.ir.core import (
     Const,
     Custom,
     Derive,
-    Ensure,
     Function,
     Loop,
     Raise,
@@ -51,6 +51,7 @@ from adjit.ir.core import (
 from adjit.ir.types import INT64, Array, Scalar
 from adjit.ir.visit import Rewriter, renamed, walk
 from adjit.transform.copies import Copies, copies_of, redirected
+from adjit.transform.segments import Segments
 
 MOST = 64
 """Parts of one loop at most: few enough to add up their results, enough for the threads of a large machine."""
@@ -67,10 +68,16 @@ _IN_ORDER: dict[type, str] = {
     Raise: "may raise",
     RefAppend: "keeps arrays in a list",
     RefNew: "keeps arrays in a list",
-    Ensure: "records a number of values that is not known before",
 }
 
-_Kind = Same | Reduction | Count
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """A cursor or a record that the turns add to (see `transform.segments`)."""
+
+
+_Kind = Same | Reduction | Count | Pushed
 
 
 def parts(function: Function) -> Function:
@@ -104,9 +111,13 @@ class _Apart(Rewriter):
 
 @dataclass(frozen=True)
 class _Split:
-    """How a loop is split. copies: arrays of which each part has its own. near: how turns come near each other."""
+    """How a loop is split. copies: arrays of which each part has its own. near: how turns come near each other.
+
+    records: what turns add to, each a number of values that depends on data.
+    """
 
     kinds: tuple[_Kind, ...]
+    records: tuple[Recorded, ...]
     updated: tuple[Updated, ...]
     copies: tuple[Copies, ...]
     near: tuple[Reach, ...]
@@ -143,15 +154,16 @@ class _Parts(Rewriter):
             raise _CannotSplitError("its step is not a constant")
         for s in walk(loop.body):
             reason = _IN_ORDER.get(type(s))
-            if reason is not None:
+            if reason is not None and not is_over_limit(s):
                 raise _CannotSplitError(f"it {reason}")
         carried = Carried(loop)
-        kinds: list[_Kind] = []
-        for k, p in enumerate(loop.params):
-            kind = carried.of(k)
-            if kind is None:
-                raise _CannotSplitError(f"each turn needs `{p.name}` of the one before")
-            kinds.append(kind)
+        known = [carried.of(k) for k in range(len(loop.params))]
+        others = [k for k, kind in enumerate(known) if kind is None]
+        records = recorded(loop, carried, others) if others else []
+        if records is None:
+            names = ", ".join(f"`{loop.params[k].name}`" for k in others)
+            raise _CannotSplitError(f"each turn needs {names} of the one before")
+        kinds = [Pushed() if kind is None else kind for kind in known]
         updated = self._meetings.of(loop)
         if updated is None:
             raise _CannotSplitError("turns may update one array by two names")
@@ -167,7 +179,7 @@ class _Parts(Rewriter):
             if own is None:
                 raise _CannotSplitError(f"turns may meet in `{one.array.name}`, which is also read there")
             copies.append(own)
-        return _Split(tuple(kinds), tuple(updated), tuple(copies), tuple(near))
+        return _Split(tuple(kinds), tuple(records), tuple(updated), tuple(copies), tuple(near))
 
 
 class _Writer:
@@ -189,7 +201,7 @@ class _Writer:
         effort = work(b, loop, self._turns)
         self._sizes = [one.size(b) for one in self._split.copies]
         self._parts = self._number(effort)
-        if not self._split.copies:
+        if not self._split.copies and not self._split.records:
             values = self._all()
             return b.block(), values
         env: dict[Sym, Atom] = {}
@@ -236,6 +248,7 @@ class _Writer:
             for k, kind in enumerate(self._split.kinds)
             if isinstance(kind, Reduction)
         }
+        self._segments = [Segments.made(b, one, loop, self._parts) for one in self._split.records]
         self._changes = {k: kind.by(b) for k, kind in enumerate(self._split.kinds) if isinstance(kind, Count)}
         if self._split.near:
             self._phases()
@@ -293,6 +306,8 @@ class _Writer:
                     inits.append(b.op("add", init, b.op("mul", self._changes[k], first)))
                 case Reduction():
                     inits.append(self._start(kind, init, part))
+                case Pushed():
+                    inits.append(self._begin(k))
         pairs = zip(self._split.copies, self._copies, strict=True)
         own = [(one, one.mine(b, copies, part)) for one, copies in pairs]
         body = redirected(loop.body, own) if own else loop.body
@@ -301,6 +316,15 @@ class _Writer:
         b.loop(replace(loop, lo=lo, hi=hi, inits=tuple(inits), body=body, results=results))
         for k, sums in self._sums.items():
             b.store(sums, (part,), results[k])
+        for one in self._segments:
+            one.end(b, part, results)
+
+    def _begin(self, k: int) -> Atom:
+        """The cursor, or the record, that a part starts with."""
+        type_ = self._loop.params[k].type
+        if not isinstance(type_, Array):
+            return ZERO
+        return next(one.begin(self._b, k, type_) for one in self._segments if k in one.lists)
 
     def _turn(self, t: Atom) -> Atom:
         """The index in turn t, said so that it is seen not to be negative where the loop's is."""
@@ -328,6 +352,7 @@ class _Writer:
     def _results(self) -> tuple[Atom, ...]:
         b, loop = self._b, self._loop
         values: list[Atom] = []
+        pushed = self._joined()
         for k, (kind, init) in enumerate(zip(self._split.kinds, loop.inits, strict=True)):
             match kind:
                 case Same():
@@ -336,7 +361,25 @@ class _Writer:
                     values.append(b.op("add", init, b.op("mul", self._changes[k], self._turns)))
                 case Reduction():
                     values.append(self._reduced(kind, self._sums[k], loop.params[k]))
+                case Pushed():
+                    values.append(pushed[k])
         return tuple(values)
+
+    def _joined(self) -> dict[int, Atom]:
+        """The records with what all parts recorded, and their cursors, by what the loop carries."""
+        b, loop = self._b, self._loop
+        found: dict[int, Atom] = {}
+        for one in self._segments:
+            starts, cursor = one.starts(b, loop, self._parts)
+            records = one.room(b, loop, cursor)
+            found |= {one.recorded.cursor: cursor, **records}
+            part = Sym("part", INT64)
+            with b.collect() as body:
+                turns = _cut(b, self._turns, part, self._parts)
+                one.follow(b, part, b.load(starts, (part,)), records, turns)
+            flows = ((), (), tuple(body), (), (), None)
+            b.loop(Loop(part, ZERO, self._parts, ONE, *flows, loop.span, parallel=True))
+        return found
 
     def _reduced(self, kind: Reduction, sums: Sym, p: Sym) -> Sym:
         """The parts' results combined, in their order."""

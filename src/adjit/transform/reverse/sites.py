@@ -38,7 +38,7 @@ class Site:
 
 def site_of(tape: Tape, regions: Regions, layout: Layout) -> Site | None:
     """The site of a tape (see the module); None where it is pushed at its region's end."""
-    region = tape.region
+    region = tape.turn
     if layout.called:
         if tape in layout.moved_by_calls(region):
             return None
@@ -50,9 +50,9 @@ def site_of(tape: Tape, regions: Regions, layout: Layout) -> Site | None:
         region = region.parent
     loop = region.owner
     if not isinstance(loop, Loop):
-        return Site(tape.region, -1)
+        return Site(tape.turn, -1)
     assert region.parent is not None
-    if region is not tape.region or loop.index is None or loop.stop is not None:
+    if region is not tape.turn or loop.index is None or loop.stop is not None:
         return Site(region.parent, region.at, (), loop)
     return _hoisted(tape, region, regions, layout)
 
