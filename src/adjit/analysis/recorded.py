@@ -3,8 +3,9 @@
     for i carry (cursor, record): record = ensure record (cursor + room); store record[cursor] = x; cursor = cursor + 1
                                   store ends[..] = cursor
 
-Nothing depends on where in a record a turn's values stand but the ends that the turns keep. So a run of turns can fill a
-record of its own from its start; the runs' records follow each other in the end, and each end moves by what stands before.
+Nothing depends on where in a record a turn's values stand but the ends that the turns keep. So a run of turns can fill
+a record of its own from its start; the runs' records follow each other in the end, and each end moves by what stands
+before.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def is_over_limit(stmt: Stmt) -> bool:
 
 
 def recorded(loop: Loop, carried: Carried, candidates: Container[int]) -> list[Recorded] | None:
-    """The records that the loop's turns add to; None if any of the candidates among what it carries is anything else."""
+    """The records that the loop's turns add to; None if any candidate among what it carries is anything else."""
     found = _Recorded(loop, carried, candidates)
     return found.all() if found.flows() and found.uses() else None
 
@@ -68,7 +69,9 @@ class _Recorded:
         self._of: dict[Atom, int] = {p: k for k, p in enumerate(loop.params) if k in candidates}
         self._checks: dict[Atom, int] = {}  # sizes in bytes, of which the limit is made sure
         self._cursor_of: dict[int, int] = {}
-        self._found = {k: Recorded(k) for k, p in enumerate(loop.params) if k in candidates and p.type == INT64}
+        self._found = {
+            k: Recorded(k) for k, p in enumerate(loop.params) if k in candidates and p.type == INT64
+        }
 
     def all(self) -> list[Recorded] | None:
         """What was found; None where a record has no cursor."""

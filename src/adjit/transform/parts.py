@@ -71,7 +71,6 @@ _IN_ORDER: dict[type, str] = {
 }
 
 
-
 @dataclass(frozen=True)
 class Pushed:
     """A cursor or a record that the turns add to (see `transform.segments`)."""

@@ -7,8 +7,8 @@
     for part in range(parts), in parallel:  record[starts[part] + j] = segments[part][j] for each j
                                             ends[..] += starts[part] in each turn
 
-So the record is what it is when the turns run in order, whatever order the parts ran in, and the reverse sweep need not know
-of parts. A part's record grows in memory that its thread has just used; the whole one is made once, in its size.
+So the record is what it is when the turns run in order, whatever order the parts ran in, and the reverse sweep need not
+know of parts. A part's record grows in memory that its thread has just used; the whole one is made once, in its size.
 """
 
 from __future__ import annotations
@@ -17,7 +17,22 @@ from dataclasses import dataclass
 
 from adjit.analysis.recorded import Recorded
 from adjit.ir.builder import Builder
-from adjit.ir.core import ONE, ZERO, Atom, Block, Ensure, Loop, Raise, RefAppend, RefGet, RefNew, RefSet, Sym, const, fresh
+from adjit.ir.core import (
+    ONE,
+    ZERO,
+    Atom,
+    Block,
+    Ensure,
+    Loop,
+    Raise,
+    RefAppend,
+    RefGet,
+    RefNew,
+    RefSet,
+    Sym,
+    const,
+    fresh,
+)
 from adjit.ir.types import FLOAT64, INT64, Array, RefList
 
 _FIRST = 256
@@ -85,7 +100,9 @@ class Segments:
             b.append(Ensure(found[k], record, cursor, b.span))
         return found
 
-    def follow(self, b: Builder, part: Atom, start: Atom, records: dict[int, Sym], turns: tuple[Atom, Atom]) -> None:
+    def follow(
+        self, b: Builder, part: Atom, start: Atom, records: dict[int, Sym], turns: tuple[Atom, Atom]
+    ) -> None:
         """Put what a part recorded in its place, and move the ends that its turns (from, to) kept."""
         count = b.load(self.used, (part,))
         for k, listed in self.lists.items():

@@ -433,7 +433,10 @@ class Sweep(Shadows):
         nexts = (
             *(self._or_zero(self.take(stmt.params[j]), stmt.params[j]) for j in carried),
             *(self.adjoint[o] for o in outers),
-            *(self.b.op("min", p, self.cursor[t]) if t in kept else self.cursor[t] for t, p in cursors.items()),
+            *(
+                self.b.op("min", p, self.cursor[t]) if t in kept else self.cursor[t]
+                for t, p in cursors.items()
+            ),
         )
         self.pop()
         self.adjoint, self.cursor = before, outer_cursor
