@@ -370,6 +370,39 @@ def f(x):
         y[i] = np.sum(w * w)
     return np.sum(y)
 """, _vectors(1)),
+    "rows of a sparse matrix": Program("""
+def f(values, columns, start, x):
+    s = 0.0
+    for i in loop(start.shape[0] - 1):
+        t = 0.0
+        for k in range(start[i], start[i + 1]):
+            t += values[k] * x[columns[k]]
+        s += t * t
+    return s
+""", lambda rng, n: (
+        rng.uniform(0.5, 1.5, 40 * n), rng.integers(-4, 4, 40 * n),
+        np.sort(rng.integers(0, 40 * n, n + 1)), rng.uniform(0.5, 1.5, 4)
+    )),
+    "rows that overlap": Program("""
+def f(values, start, x):
+    y = np.zeros(x.shape[0])
+    for i in loop(start.shape[0] - 1):
+        t = 0.0
+        for k in range(start[i], start[i + 1]):
+            t += values[k] * values[k] * x[i]
+        y[i] = t * values[start[0] - 1]
+    return np.sum(y)
+""", lambda rng, n: (
+        rng.uniform(0.5, 1.5, 40 * n), rng.integers(-n, 40 * n, n + 1), rng.uniform(0.5, 1.5, n)
+    )),
+    "rows from the end, in place": Program("""
+def f(values, start):
+    n = start.shape[0]
+    for i in loop(n - 2, -1, -1):
+        for k in range(start[i + 1] - 1, start[i] - 1, -1):
+            values[k] = values[k] * values[k] * 0.9
+    return np.sum(values * values)
+""", lambda rng, n: (rng.uniform(0.5, 1.0, 40 * n), np.sort(rng.integers(0, 40 * n, n + 1)))),
     "local array": Program("""
 def f(x):
     n = x.shape[0]

@@ -113,10 +113,11 @@ class Layout:
 
     def _keep_ends(self) -> None:
         """Find the records of which each turn of a parallel loop keeps where it ended."""
+        cut = {id(loop) for loop in map(cut_loop, self.tapes) if loop is not None}
         for tape in tuple(self.tapes):
             path = tape.turn.path()
             outer = next((r for r in path if _parallel(r)), None)
-            if outer is None or _regular(tape.turn, outer):
+            if outer is None or _regular(tape.turn, outer, cut):
                 continue
             end = Sym("end", INT64)
             self.ends.setdefault(outer, {})[tape] = end
@@ -171,12 +172,29 @@ def _turn(region: Region) -> Region:
     return outer if _parallel(outer) else region
 
 
-def _regular(region: Region, outer: Region) -> bool:
-    """Whether the region runs as often in every turn of the parallel loop, as is known before the loop."""
+def cut_loop(tape: Tape) -> Loop | None:
+    """The loop that is cut into chunks of turns, each of which makes room for what it records (see `sites`)."""
+    region = tape.turn
+    while isinstance(region.owner, If):
+        assert region.parent is not None
+        region = region.parent
+    loop = region.owner
+    if not isinstance(loop, Loop):
+        return None
+    return loop if region is not tape.turn or loop.index is None or loop.stop is not None else None
+
+
+def _regular(region: Region, outer: Region, cut: set[int]) -> bool:
+    """Whether the region runs as often in every turn of the parallel loop, as is known before the loop.
+
+    Nothing is known of what goes on in a loop that is `cut` into chunks.
+    """
     assert isinstance(outer.owner, Loop)
     carried = Carried(outer.owner)
     while region is not outer:
-        if not isinstance(region.owner, Loop) or carried.trips(region.owner) is None:
+        if not isinstance(region.owner, Loop) or id(region.owner) in cut:
+            return False
+        if carried.trips(region.owner) is None:
             return False
         assert region.parent is not None
         region = region.parent

@@ -132,13 +132,15 @@ class _Rows(Rewriter):
 
 
 def _turn(b: Builder, loop: Loop) -> Atom:
-    """The number of the turn, counted from 0."""
+    """The number of the turn, from 0; where the loop counts down by 1, from its last one."""
     assert loop.index is not None
     assert loop.lo is not None
+    assert loop.hi is not None
     assert isinstance(loop.step, Const)
-    passed = b.op("sub", loop.index, b.cast(loop.lo, INT64))
     if loop.step.integer == -1:
-        passed = b.op("neg", passed)
-    elif loop.step.integer != 1:
+        passed = b.op("sub", loop.index, b.op("add", b.cast(loop.hi, INT64), 1))
+    else:
+        passed = b.op("sub", loop.index, b.cast(loop.lo, INT64))
+    if abs(loop.step.integer) != 1:
         passed = b.op("floordiv", passed, loop.step.integer)
     return b.op("nonneg", passed) if passed != loop.index and isinstance(passed, Sym) else passed
