@@ -158,9 +158,9 @@ class _Writer:
 
     def _ends(self) -> tuple[Atom, Atom]:
         """The least and the greatest index."""
-        ends = self._turn(ZERO), self._turn(self._turns, 1)
+        first, last = self._turn(ZERO), self._turn(self._turns, 1)
         assert isinstance(self._loop.step, Const)
-        return ends if self._loop.step.integer > 0 else ends[::-1]
+        return (first, last) if self._loop.step.integer > 0 else (last, first)
 
     def _number(self, effort: Atom) -> Atom:
         """How many parts there are."""
