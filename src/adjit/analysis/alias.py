@@ -27,6 +27,7 @@ from adjit.ir.core import (
     Loop,
     RefAppend,
     RefGet,
+    RefSet,
     Store,
     Sym,
     View,
@@ -94,7 +95,7 @@ class Alias:
             case Ensure():
                 own = self._grow(self._roots, stmt.target, frozenset((stmt.target,)))
                 return self._flow(stmt.target, stmt.array) or own
-            case RefAppend():
+            case RefAppend() | RefSet():
                 return self._grow(self._held, stmt.references, self.roots(stmt.array))
             case RefGet():
                 return self._grow(self._roots, stmt.target, self._held.get(stmt.references, _NONE))

@@ -3,7 +3,7 @@
     Function  ::= name (params) body -> results, with the functions that it calls
     Block     ::= Stmt*
     Stmt      ::= Let | Load | Store | View | Alloc | Ensure | RefNew | RefAppend | RefGet
-                | Whole | Loop | If | Custom | Derive | Call | Raise
+                | RefSet | Whole | Loop | If | Custom | Derive | Call | Raise
     Atom      ::= Sym | Const | Undef
 
 Every `Sym` is defined exactly once (a parameter, a statement's target, a loop's index, params or
@@ -226,6 +226,16 @@ class RefGet:
 
 
 @node
+class RefSet:
+    """`references[position] = array`, of a position that the list has (written by `transform.parts` only)."""
+
+    references: Sym
+    position: Atom
+    array: Sym
+    span: Span = NOWHERE
+
+
+@node
 class Whole:
     """`outs = op(*args)`, of whole arrays, by a library. `op` is a key of `adjit.rules.linear`.
 
@@ -348,6 +358,7 @@ Stmt = (
     | RefNew
     | RefAppend
     | RefGet
+    | RefSet
     | Whole
     | Loop
     | If

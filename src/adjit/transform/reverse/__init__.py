@@ -46,6 +46,7 @@ from adjit.transform.reverse.materialise import KeepAllocationError, NumberBranc
 from adjit.transform.reverse.planner import Built, Planner, Wish, exposed_roots
 from adjit.transform.reverse.references import references
 from adjit.transform.reverse.returned import returned
+from adjit.transform.reverse.rows import in_rows
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.steady import steady
@@ -231,13 +232,17 @@ def _planned(function: Function, wish: Wish) -> _Plan:
     """Plan, keeping references to the allocations inside loops and calls that turn out to be needed."""
     forced: set[Sym] = set()
     chosen: set[Sym] = set()
-    versions = growing(function)
     while True:
+        versions = growing(function)
         program = _followed(function, forced, versions, chosen)
         try:
             return _plan(everywhere(filled(program), count_turns), wish, versions)
         except KeepAllocationError as error:
-            forced.add(error.array)
+            rows = in_rows(function, error.array)
+            if rows is None:
+                forced.add(error.array)
+            else:
+                function = rows
         except NumberBranchError as error:
             if error.array in chosen:
                 raise UnsupportedError(

@@ -107,7 +107,14 @@ class Sweep(Shadows):
         for tape in self.layout.of(scope.region):
             base = builder.op("nonneg", builder.op("sub", self.cursor[tape], tape.width))
             self.cursor[tape] = base
+        for tape in self.layout.at(scope.region):
+            base = self.cursor[tape]
             scope.base[tape.dtype] = base
+        for tape, end in self.layout.ends.get(scope.region, {}).items():
+            own = self.layout.tape(scope.region, INT64)
+            assert own is not None
+            at = builder.op("add", self.cursor[own], own.slots[end])
+            self.cursor[tape] = builder.load(own.buffer, (at,), "cursor")
         return scope
 
     def block(self) -> None:
@@ -415,16 +422,21 @@ class Sweep(Shadows):
         before, outer_cursor = self.adjoint, dict(self.cursor)
         n = len(carried)
         self.adjoint = {o: p for o, p in zip(outers, params[n:], strict=False)}
-        self.cursor.update(zip(tapes, params[n + len(outers) :], strict=True))
+        cursors = dict(zip(tapes, params[n + len(outers) :], strict=True))
+        self.cursor.update(cursors)
         scope = self.open_region(region, Builder(stmt.span, simplify=True))
         head.bind(self, stmt, scope)
         for j, p in zip(carried, params, strict=False):
             self.add(stmt.nexts[j], p)
         self.block()
+        kept = self.layout.ends.get(region, {})  # the turn's own cursors; the first turn's is the least
         nexts = (
             *(self._or_zero(self.take(stmt.params[j]), stmt.params[j]) for j in carried),
             *(self.adjoint[o] for o in outers),
-            *(self.cursor[t] for t in tapes),
+            *(
+                self.b.op("min", p, self.cursor[t]) if t in kept else self.cursor[t]
+                for t, p in cursors.items()
+            ),
         )
         self.pop()
         self.adjoint, self.cursor = before, outer_cursor
