@@ -18,7 +18,7 @@ from adjit.api.bounds import located
 from adjit.api.debug import debugging, trapping
 from adjit.api.source import Source
 from adjit.ir.structure import Spec
-from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, ones_of, spec_of, writable
+from adjit.runtime.arguments import LAYOUT_FLAGS, SIMPLE, key_of, ones_of, spec_of, writable
 from adjit.runtime.captures import watch_of
 
 _BUILDING = threading.RLock()
@@ -49,13 +49,14 @@ class Engine(Generic[P]):
 
     def plan(self, values: tuple[Any, ...], extra: Hashable = None) -> P:
         """The plan for these values, one per parameter. Raises ArgumentError naming what does not fit."""
-        parts = []
+        parts: list[Hashable] = [extra, debugging.get()]
         for value, name in zip(values, self._names, strict=True):
-            if type(value) is np.ndarray:
+            cls = type(value)
+            if cls is np.ndarray:
                 parts.append((value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS))
             else:
-                parts.append(key_of(value, name))
-        key: Hashable = (tuple(parts), extra, debugging.get())
+                parts.append(cls if cls in SIMPLE else key_of(value, name))
+        key: Hashable = tuple(parts)
         if self._stretches:
             key = (key, ones_of(values))
         captured = self._watch.key()
