@@ -73,20 +73,7 @@ class Engine(Generic[P]):
         from adjit.runtime import program
 
         options = self.source.options
-        compiled = program.build(
-            program.Request(
-                f=self.source.base,
-                specs=tuple(map(writable, specs)),
-                kind=kind,
-                active=active,
-                pure=self.source.pure,
-                boundscheck=options.boundscheck,
-                deterministic=options.deterministic,
-                memory=options.memory,
-                debug_nans=debugging.get(),
-                **more,
-            )
-        )
+        compiled = program.build(request_of(self.source, specs, kind, active, **more))
         self._stretches = self._stretches or compiled.stretches
         for wrap, wanted in ((trapping, debugging.get()), (located, options.boundscheck)):
             if wanted:
@@ -113,6 +100,27 @@ class Engine(Generic[P]):
                 plan = self._make(self, specs, extra)
                 self._plans[(key, ones_of(values)) if self._stretches and not before else key] = plan
             return plan
+
+
+def request_of(
+    source: Source, specs: tuple[Spec, ...], kind: str, active: tuple[bool, ...], **more: Any
+) -> Any:
+    """What is asked of `runtime.program` for a function and the structure of its arguments."""
+    from adjit.runtime import program
+
+    options = source.options
+    return program.Request(
+        f=source.base,
+        specs=tuple(map(writable, specs)),
+        kind=kind,
+        active=active,
+        pure=source.pure,
+        boundscheck=options.boundscheck,
+        deterministic=options.deterministic,
+        memory=options.memory,
+        debug_nans=debugging.get(),
+        **more,
+    )
 
 
 def engine_of(

@@ -48,6 +48,7 @@ from adjit.ir.core import (
     Sym,
     fresh,
 )
+from adjit.ir.notes import APART, COPIED, NEAR, InOrder, Note, OnThreads
 from adjit.ir.types import INT64, Array, Scalar
 from adjit.ir.visit import Rewriter, renamed, walk
 from adjit.transform.copies import Copies, copies_of, redirected
@@ -129,7 +130,7 @@ class _Parts(Rewriter):
         except _CannotSplitError as reason:  # loops inside may be split
             rebuilt = self.rebuild(stmt)
             assert isinstance(rebuilt, Loop)
-            return (replace(rebuilt, parallel=False, note=f"in order: {reason}"),)
+            return (replace(rebuilt, parallel=False, note=InOrder(str(reason))),)
         positive = plain.index is not None and self._affine.nonnegative(plain.index)
         made, values = _Writer(plain, split, positive).build()
         self.env.update(zip(plain.results, values, strict=True))
@@ -269,7 +270,7 @@ class _Writer:
         flows = ((), (), tuple(body), (), (), None)
         b.loop(Loop(phase, ZERO, Const(3 if wraps else 2, INT64), ONE, *flows, self._loop.span))
 
-    def _threads(self, count: Atom, part_of: Callable[[Atom], Atom], note: str) -> None:
+    def _threads(self, count: Atom, part_of: Callable[[Atom], Atom], note: Note) -> None:
         b, loop = self._b, self._loop
         h = Sym("part", INT64)
         with b.collect() as body:
@@ -360,15 +361,11 @@ class _Writer:
             Loop(part, ZERO, count, ONE, (), (), tuple(body), (), (), None, self._loop.span, parallel=True)
         )
 
-    def _note(self) -> str:
+    def _note(self) -> Note:
         """What is said of each array that turns update."""
-        said = ["on threads"]
-        for one in self._split.updated:
-            how = "each turn its own elements" if one.apart else "a copy for each part"
-            if not one.apart and one.reach is not None:
-                how = "every second part at once"
-            said.append(f"{one.array.name}: {how}")
-        return "; ".join(said)
+        hows = (APART if one.apart else COPIED if one.reach is None else NEAR for one in self._split.updated)
+        names = (one.array.name for one in self._split.updated)
+        return OnThreads(tuple(zip(names, hows, strict=True)))
 
 
 def _cut(b: Builder, extent: Atom, part: Atom, count: Atom) -> tuple[Atom, Atom]:
