@@ -72,10 +72,9 @@ class Engine(Generic[P]):
         """
         from adjit.runtime import program
 
-        options = self.source.options
         compiled = program.build(request_of(self.source, specs, kind, active, **more))
         self._stretches = self._stretches or compiled.stretches
-        for wrap, wanted in ((trapping, debugging.get()), (located, options.boundscheck)):
+        for wrap, wanted in ((trapping, debugging.get()), (located, compiled.located)):
             if wanted:
                 pullback = compiled.pullback and wrap(compiled.pullback)
                 compiled = replace(compiled, call=wrap(compiled.call), pullback=pullback)

@@ -69,7 +69,8 @@ class Compiled:
     """A program that is ready to be called (see the module for the conventions).
 
     captured: the names of the captures. raises: whether every path ends in a `raise`, so that there is no result.
-    stretches: whether the program depends on which extents of its arguments are one.
+    stretches: whether the program depends on which extents of its arguments are one. located: whether it checks indices
+    and says in an IndexError where it was.
     """
 
     call: Callable[..., Any]
@@ -83,6 +84,7 @@ class Compiled:
     captured: tuple[str, ...] = ()
     raises: bool = False
     stretches: bool = False
+    located: bool = False
 
     @property
     def source(self) -> str:
@@ -130,7 +132,7 @@ def _build(request: Request) -> Compiled:
 def prepared(request: Request, primal: Primal) -> Primal:
     """The primal as the request's transform takes it."""
     primal = _contracted(primal, request)
-    if request.boundscheck:
+    if request.boundscheck or primal.located:
         primal = replace(primal, function=bounds_checked(primal.function))
     if request.pure:
         _refuse_written_captures(request, primal.function, _written(primal.function))
@@ -169,6 +171,7 @@ def _compiled(
         meta["captured"],
         meta["raises"],
         meta["stretches"],
+        meta["located"],
     )
 
 
@@ -217,6 +220,7 @@ def transformed(request: Request, primal: Primal) -> Made:
         "pullback": None,
         "recording": False,
         "span": function.span,
+        "located": request.boundscheck or primal.located,
     }
     active = tuple(p for p, on in zip(params, request.active, strict=True) if on)
     for p in active:
