@@ -65,7 +65,7 @@ def test_every_operator_takes_the_program(form):
 @pytest.mark.parametrize("form", sorted(CHECKED))
 @pytest.mark.parametrize("operator", [aj.jit, aj.grad, lambda f: functools.partial(aj.vjp, f)])
 def test_bounds_are_checked_in_the_program(form, operator):
-    with pytest.raises(IndexError, match="index 2 is out of bounds for axis 0 of 'x'.*work item 2"):
+    with pytest.raises(IndexError, match=r"index 2 is out of bounds for axis 0 of 'x'.*work item 2"):
         operator(host_of(FORMS[form]))(np.ones(2))
 
 
@@ -115,5 +115,5 @@ def test_rebound_options_are_seen():
     gradient = aj.grad(host)
     gradient(X)
     launch = aj.options(square, boundscheck=True)
-    with pytest.raises(IndexError, match="'y'.*work item 3"):
+    with pytest.raises(IndexError, match=r"'y'.*work item 3"):
         gradient(np.ones(4))

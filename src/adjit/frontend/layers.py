@@ -1,7 +1,7 @@
 """Calls of what `aj.jit`, `aj.options` and `aj.pure` made: the function inside, inlined as any other.
 
-`boundscheck` holds for the whole program, as that of a dispatcher does. Options that a part of a program cannot have are
-refused.
+`boundscheck` holds for the whole program, as that of a dispatcher does. Options that a part of a program cannot have
+are refused.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Carried, Count, Reduction, Same
+from adjit.analysis.certain_races import doubtful_store
 from adjit.analysis.meetings import Meetings, Reach, Updated
 from adjit.analysis.trips import trip_count
 from adjit.analysis.work import work
@@ -146,6 +147,9 @@ class _Parts(Rewriter):
             reason = _IN_ORDER.get(type(s))
             if reason is not None:
                 raise _CannotSplitError(f"it {reason}")
+        doubtful = doubtful_store(loop, self._alias)
+        if doubtful is not None:
+            raise _CannotSplitError(f"turns write the same elements of `{doubtful.array.name}`")
         carried = Carried(loop)
         kinds: list[_Kind] = []
         for k, p in enumerate(loop.params):
