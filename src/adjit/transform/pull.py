@@ -252,7 +252,9 @@ class Pull:
         b, span, low, high = self._b, self._spans[-1], self._low[-1], self._high[-1]
         first, last = _moved(b, span.start, high), _moved(b, span.stop, low)
         wanted = self._class_of(self._last, place, self._group.places[-1])
-        self._turns(first, last, wanted, partial(self._pull, place, sources), True, None if place else self._note())
+        self._turns(
+            first, last, wanted, partial(self._pull, place, sources), True, None if place else self._note()
+        )
         if low == high:
             return
         if self._fresh is not None:
