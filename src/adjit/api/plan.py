@@ -79,7 +79,7 @@ class Guard:
 
     def check(self, leaves: Sequence[Any], shadows: Sequence[Any] = ()) -> None:
         """Raise ArgumentError if memory is shared. Only needed if `needed`."""
-        self._disjoint.check([*(leaves[i] for i in self._at), *self._captured, *shadows])
+        self._disjoint.check([*[leaves[i] for i in self._at], *self._captured, *shadows])
 
 
 class Results:

@@ -121,6 +121,9 @@ class _Walk:
     def other(self, obj: object) -> Hashable:
         if isinstance(obj, KernelFunction):
             return ("kernel", self.value(obj.body))
+        if hasattr(type(obj), "layer_options"):
+            layer = obj.layer_options, obj.layer_pure  # pyright: ignore[reportAttributeAccessIssue]
+            return ("layer", type(obj).__qualname__, repr(layer), self.value(obj.f))  # pyright: ignore[reportAttributeAccessIssue]
         custom = obj if isinstance(obj, CustomFunction) else getattr(obj, "__adjit_custom__", None)
         if isinstance(custom, CustomFunction):
             parts = (custom.primal, custom.fwd, custom.bwd, custom.jvp)

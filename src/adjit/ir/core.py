@@ -19,6 +19,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TypeVar, dataclass_transform
 
+from adjit.ir.notes import Note
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
 
 _ids = itertools.count(1)
@@ -261,7 +262,7 @@ class Loop:
     nest's first store. Each turn of the innermost loop ends with its one store.
     parallel: a counted loop whose turns may run in any order, and together: but for updates (`Store.update`) no turn
     touches an element of outer memory that another one writes. What it carries is another matter (sums).
-    note: what a reader of the printed program is told about the loop.
+    note: what a pass decided about the loop, for those who read the program.
     """
 
     index: Sym | None
@@ -277,7 +278,7 @@ class Loop:
     span: Span = NOWHERE
     at_once: bool = False
     parallel: bool = False
-    note: str = ""
+    note: Note | None = None
 
 
 @node

@@ -38,7 +38,7 @@ from adjit.transform.lift import lift
 from adjit.transform.parts import parts
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
-from adjit.transform.reverse import Wish, reverse
+from adjit.transform.reverse import Reversed, Wish, reverse
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class Compiled:
     """A program that is ready to be called (see the module for the conventions).
 
     captured: the names of the captures. raises: whether every path ends in a `raise`, so that there is no result.
-    stretches: whether the program depends on which extents of its arguments are one.
+    stretches: whether the program depends on which extents of its arguments are one. located: whether it checks indices
+    and says in an IndexError where it was.
     """
 
     call: Callable[..., Any]
@@ -83,6 +84,7 @@ class Compiled:
     captured: tuple[str, ...] = ()
     raises: bool = False
     stretches: bool = False
+    located: bool = False
 
     @property
     def source(self) -> str:
@@ -112,13 +114,9 @@ def _build(request: Request) -> Compiled:
         if namespace is not None:
             captures = captures_of(request.f, request.specs, meta["captures"])
             return _compiled(request, namespace, meta, captures, lambda: stored_text(name) or "")
-    primal = _contracted(primal_of(request.f, request.specs), request)
-    if request.boundscheck:
-        primal = replace(primal, function=bounds_checked(primal.function))
-    if request.pure:
-        _refuse_written_captures(request, primal.function, _written(primal.function))
-        primal = replace(primal, **pure(primal.function, primal.out))
-    module, meta = _module(request, primal)
+    primal = prepared(request, primal_of(request.f, request.specs))
+    made = transformed(request, primal)
+    module, meta = made.module, made.meta
     meta["captures"] = len(primal.captures)
     text = render(module)
     meta["lines"] = text.count("\n")
@@ -129,6 +127,17 @@ def _build(request: Request) -> Compiled:
         except Exception:  # a result type that does not pickle: the program stays in memory
             pass
     return _compiled(request, load(text, compiled=not plain), meta, primal.captures, lambda: text)
+
+
+def prepared(request: Request, primal: Primal) -> Primal:
+    """The primal as the request's transform takes it."""
+    primal = _contracted(primal, request)
+    if request.boundscheck or primal.located:
+        primal = replace(primal, function=bounds_checked(primal.function))
+    if request.pure:
+        _refuse_written_captures(request, primal.function, _written(primal.function))
+        primal = replace(primal, **pure(primal.function, primal.out))
+    return primal
 
 
 def _key(request: Request) -> str | None:
@@ -162,6 +171,7 @@ def _compiled(
         meta["captured"],
         meta["raises"],
         meta["stretches"],
+        meta["located"],
     )
 
 
@@ -182,7 +192,17 @@ def _refuse_written_captures(request: Request, function: Function, written: set[
             )
 
 
-def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
+@dataclass(frozen=True)
+class Made:
+    """A program before it is rendered. swept: (reverse mode) both sweeps and how they were planned."""
+
+    module: Module
+    meta: dict[str, Any]
+    swept: Reversed | None = None
+
+
+def transformed(request: Request, primal: Primal) -> Made:
+    """The program of a prepared primal. Raises UnsupportedError, MissingRuleError."""
     function = primal.function
     refuse_certain_races(function)
     n_leaves = len(request.active)
@@ -200,6 +220,7 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
         "pullback": None,
         "recording": False,
         "span": function.span,
+        "located": request.boundscheck or primal.located,
     }
     active = tuple(p for p, on in zip(params, request.active, strict=True) if on)
     for p in active:
@@ -208,8 +229,8 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     if is_reserved(function.name):  # by this name the generated text means something else
         primal = replace(primal, function=replace(function, name=f"{function.name}_function"))
     build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
-    module, meta = build_kind(request, primal, active, meta)
-    return _limited_depth(module), meta
+    made = build_kind(request, primal, active, meta)
+    return replace(made, module=_limited_depth(made.module))
 
 
 def _raises(block: Sequence[Stmt]) -> bool:
@@ -254,20 +275,16 @@ def _contracted(primal: Primal, request: Request) -> Primal:
     return replace(primal, function=everywhere(primal.function, partial(contract, raising=raising)))
 
 
-def _primal(
-    request: Request, primal: Primal, _: object, meta: dict[str, Any]
-) -> tuple[Module, dict[str, Any]]:
+def _primal(request: Request, primal: Primal, _: object, meta: dict[str, Any]) -> Made:
     function = everywhere(primal.function, lambda f: lift(clean(f, keep_raising=True)))
     meta["call"] = function.name
-    return Module((_unit(request, primal, function),), (), _doc(primal, "the primal")), meta
+    return Made(Module((_unit(request, primal, function),), (), _doc(primal, "the primal")), meta)
 
 
-def _forward(
-    request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
-) -> tuple[Module, dict[str, Any]]:
+def _forward(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
     function = forward(primal.function, active, request.width).function
     meta["call"] = function.name
-    return Module((_unit(request, primal, function),), (), _doc(primal, "value and tangents")), meta
+    return Made(Module((_unit(request, primal, function),), (), _doc(primal, "value and tangents")), meta)
 
 
 def _seeded(request: Request, primal: Primal) -> tuple[int, ...]:
@@ -279,9 +296,7 @@ def _seeded(request: Request, primal: Primal) -> tuple[int, ...]:
     return tuple(k for k, a in enumerate(results) if a.type.differentiable)
 
 
-def _joint(
-    request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
-) -> tuple[Module, dict[str, Any]]:
+def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
     wish = Wish(
         active,
         _seeded(request, primal),
@@ -328,18 +343,16 @@ def _joint(
         (*results, *adjoints),
     )
     meta.update(call=glue.name, records=rev.records, recording=True)
-    return Module(units, (glue,), _doc(primal, "value and gradient")), meta
+    return Made(Module(units, (glue,), _doc(primal, "value and gradient")), meta, rev)
 
 
-def _split(
-    request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
-) -> tuple[Module, dict[str, Any]]:
+def _split(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
     rev = reverse(
         primal.function, Wish(active, _seeded(request, primal), split=True, watch=request.debug_nans)
     )
     units = (_unit(request, primal, rev.forward), _unit(request, primal, _last(rev.backward), True))
     meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records, recording=True)
-    return Module(units, (), _doc(primal, "value, and pullback")), meta
+    return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev)
 
 
 class _Names(Names):

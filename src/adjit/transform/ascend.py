@@ -115,6 +115,7 @@ class _Ascend(Rewriter):
             tuple(loop.results[k] for k in keep),
             None,
             loop.span,
+            note=loop.note,
         )
 
     def _change(self, p: Sym, after: Atom, loop: Loop) -> int | None:

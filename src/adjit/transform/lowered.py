@@ -22,7 +22,10 @@ from adjit.transform.scalarise import scalarise
 
 @dataclass(frozen=True)
 class Primal:
-    """A typed function with what it captures, the structure of its result, and how it is to be compiled."""
+    """A typed function with what it captures, the structure of its result, and how it is to be compiled.
+
+    located: whether indices in parallel loops are checked by the program itself, which then names the work item.
+    """
 
     function: Function
     captures: tuple[Any, ...]
@@ -30,6 +33,7 @@ class Primal:
     error_model: str = "python"
     fastmath: Any = False
     boundscheck: bool = False
+    located: bool = False
     stretches: bool = False
 
 
@@ -48,6 +52,7 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
         str(options.get("error_model", "python")),
         options.get("fastmath", False),
         options.get("boundscheck") is True,
+        options.get("located") is True,
         low.stretches,
     )
 

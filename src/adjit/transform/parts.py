@@ -24,7 +24,7 @@ from dataclasses import replace
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Count, Reduction, Same
-from adjit.analysis.meetings import Meetings
+from adjit.analysis.meetings import Meetings, Updated
 from adjit.analysis.trips import trip_count
 from adjit.analysis.work import work
 from adjit.ir.builder import Builder, const_of
@@ -42,6 +42,7 @@ from adjit.ir.core import (
     Sym,
     fresh,
 )
+from adjit.ir.notes import APART, COPIED, NEAR, InOrder, Note, OnThreads, rows_apart
 from adjit.ir.types import BOOL, INT64, Array, Scalar
 from adjit.ir.visit import Rewriter, renamed, walk
 from adjit.transform.copies import redirected
@@ -100,7 +101,7 @@ class _Parts(Rewriter):
         except CannotSplitError as reason:  # loops inside may be split
             rebuilt = self.rebuild(stmt)
             assert isinstance(rebuilt, Loop)
-            return (replace(rebuilt, parallel=False, note=f"in order: {reason}"),)
+            return (replace(rebuilt, parallel=False, note=InOrder(str(reason))),)
         positive = plain.index is not None and self._affine.nonnegative(plain.index)
         made, values = _Writer(plain, split, positive).build()
         self.env.update(zip(plain.results, values, strict=True))
@@ -225,7 +226,7 @@ class _Writer:
         flows = ((), (), tuple(body), (), (), None)
         b.loop(Loop(phase, ZERO, Const(3 if wraps else 2, INT64), ONE, *flows, self._loop.span))
 
-    def _threads(self, count: Atom, part_of: Callable[[Atom], Atom], note: str) -> None:
+    def _threads(self, count: Atom, part_of: Callable[[Atom], Atom], note: Note) -> None:
         b, loop = self._b, self._loop
         h = Sym("part", INT64)
         with b.collect() as body:
@@ -365,17 +366,18 @@ class _Writer:
             Loop(part, ZERO, count, ONE, (), (), tuple(body), (), (), None, self._loop.span, parallel=True)
         )
 
-    def _note(self) -> str:
+    def _note(self) -> Note:
         """What is said of each array that turns update."""
-        said = ["on threads"]
-        for one in self._split.updated:
-            how = "each turn its own elements" if one.apart else "a copy for each part"
-            if not one.apart and one.reach is not None:
-                how = "every second part at once"
-            elif not one.apart and one.rows is not None:
-                how = f"each turn its own elements, where `{one.rows.starts.name}` never falls"
-            said.append(f"{one.array.name}: {how}")
-        return "; ".join(said)
+        return OnThreads(tuple((one.array.name, _how(one)) for one in self._split.updated))
+
+
+def _how(one: Updated) -> str:
+    """How the turns update an array."""
+    if one.apart:
+        return APART
+    if one.reach is not None:
+        return NEAR
+    return COPIED if one.rows is None else rows_apart(one.rows.starts.name)
 
 
 def _row(p: Sym) -> Array:

@@ -10,6 +10,7 @@ from adjit.analysis.scatter import Group, Nest, Push
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import ONE, TRUE, ZERO, Alloc, Atom, Const, Loop, Stmt, Sym, const, fresh
 from adjit.ir.nests import nest as over
+from adjit.ir.notes import Pulled
 from adjit.ir.types import INT64
 from adjit.transform.copier import Copier
 from adjit.transform.spans import Span, added, made_of, moved
@@ -97,7 +98,8 @@ class Pull:
         start, stop = self._ends_of(level)
         start, step = self._next(level, start, self._class_of(level, place, self._group.places[level]))
         flows = ((), (), tuple(body), (), (), None)
-        b.loop(Loop(p, start, stop, step, *flows, loop.span, parallel=loop.parallel))
+        note = None if level else self._note()
+        b.loop(Loop(p, start, stop, step, *flows, loop.span, parallel=loop.parallel, note=note))
 
     def _class_of(self, level: int, indices: Indices, by: int) -> Atom:
         """A number of the residue class of a loop's index, the outer ones being `indices`, moved by a constant."""
@@ -219,6 +221,9 @@ class Pull:
         known = isinstance(start, Const) and start.integer + self._low[level] - offset >= 0
         return i if known or not self._positive[level] else self._b.op("nonneg", i)
 
+    def _note(self) -> Pulled:
+        return Pulled(self._group.array.name)
+
     def _turns(
         self,
         start: Atom,
@@ -226,6 +231,7 @@ class Pull:
         wanted: Atom | None,
         build: Callable[[Sym], None],
         parallel: bool = False,
+        note: Pulled | None = None,
     ) -> None:
         """A loop along the innermost axis. wanted: of the residue class. parallel: each turn has its own place."""
         b = self._b
@@ -237,7 +243,8 @@ class Pull:
         with b.collect() as body:
             build(j)
         flows = ((), (), tuple(body), (), (), None)
-        b.loop(Loop(j, start, stop, step, *flows, self._loop.span, parallel=parallel and self._loop.parallel))
+        parallel = parallel and self._loop.parallel
+        b.loop(Loop(j, start, stop, step, *flows, self._loop.span, parallel=parallel, note=note))
 
     def _reach(self) -> tuple[int, int]:
         """Margins of a row's inner places, where no turn that reaches them is bent, nor reads at a bent index."""
@@ -257,7 +264,9 @@ class Pull:
         low, high = self._reach()
         first, last = moved(b, span.start, high), moved(b, span.stop, low)
         wanted = self._class_of(self._last, place, self._group.places[-1])
-        self._turns(first, last, wanted, partial(self._pull, place, sources), parallel=True)
+        self._turns(
+            first, last, wanted, partial(self._pull, place, sources), True, None if place else self._note()
+        )
         if low == high:
             return
         if self._fresh is not None:

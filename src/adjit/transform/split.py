@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from adjit.analysis.alias import Alias
 from adjit.analysis.carried import Carried, Count, Reduction, Same
+from adjit.analysis.certain_races import doubtful_store
 from adjit.analysis.meetings import Meetings, Reach, Rows, Updated
 from adjit.analysis.recorded import Recorded, is_over_limit, recorded
 from adjit.ir.core import Call, Const, Custom, Derive, Loop, Raise, RefAppend, RefNew
@@ -61,6 +62,9 @@ def split_of(loop: Loop, meetings: Meetings, alias: Alias) -> Split:
         reason = _IN_ORDER.get(type(s))
         if reason is not None and not is_over_limit(s):
             raise CannotSplitError(f"it {reason}")
+    doubtful = doubtful_store(loop, alias)
+    if doubtful is not None:
+        raise CannotSplitError(f"turns write the same elements of `{doubtful.array.name}`")
     carried = Carried(loop)
     known = [carried.of(k) for k in range(len(loop.params))]
     others = [k for k, kind in enumerate(known) if kind is None]

@@ -65,7 +65,7 @@ class Reversed:
     forward: the primal's parameters, `limit` (bytes a record may take) -> the primal's results, then what is
     passed on: `saved` (split: `kept`, `saved`).
     backward: `kept` primal parameters, `saved`, `shadows`, `seeds` -> adjoints of the active scalar parameters.
-    `passed`: the forward function's atoms for what is passed on.
+    `passed`: the forward function's atoms for what is passed on. `plans`: what was planned, function by function.
     """
 
     forward: Function
@@ -77,6 +77,7 @@ class Reversed:
     seeds: tuple[Sym, ...]
     records: tuple[tuple[str, int], ...]
     limit: Sym
+    plans: tuple[tuple[Planner, Built], ...]
 
 
 def reverse(function: Function, wish: Wish) -> Reversed:
@@ -120,6 +121,7 @@ def reverse(function: Function, wish: Wish) -> Reversed:
         planner.seeds,
         records,
         augment.limit,
+        (plan.entry, *((p, b) for _, p, b in plan.callees)),
     )
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from adjit.analysis.carried import Carried
 from adjit.analysis.regions import Region, Regions
-from adjit.ir.core import Call, If, Load, Loop, Store, Sym
+from adjit.ir.core import Call, If, Load, Loop, Span, Store, Sym
 from adjit.ir.types import INT64, Array, Scalar
 
 
@@ -57,6 +57,7 @@ class Decisions:
     unrepeatable: set[int] = field(default_factory=set)
     overwritten: dict[int, Sym] = field(default_factory=dict)
     stored: dict[Sym, tuple[Store, Load] | None] = field(default_factory=dict)  # see `stored`
+    needed_at: dict[Sym, Span] = field(default_factory=dict)  # where the sweep first wanted what is recorded
 
     def old(self, store: Store) -> Sym:
         """The symbol of the value that a rolled-back store overwrites."""

@@ -33,6 +33,7 @@ from adjit.ir.core import (
     fresh,
 )
 from adjit.ir.nests import add_into, sum_all
+from adjit.ir.notes import InOrder
 from adjit.ir.types import INT64, Array, Scalar
 from adjit.ir.visit import blocks, operands, walk, yields
 from adjit.rules import get as rule_of
@@ -445,6 +446,7 @@ class Sweep(Shadows):
             self.adjoint[o] = r
         self.cursor.update(zip(tapes, results[n + len(outers) :], strict=True))
         body = scope.builder.block()
+        unmarked = self._meets_unmarked(stmt) if stmt.parallel else None
         self.b.append(
             Loop(
                 head.index,
@@ -458,20 +460,30 @@ class Sweep(Shadows):
                 results,
                 None,
                 stmt.span,
-                parallel=stmt.parallel and not self._meets_unmarked(stmt),
+                parallel=stmt.parallel and unmarked is None,
+                note=None if unmarked is None else InOrder(unmarked),
             )
         )
         for j, r in zip(carried, results, strict=False):
             self.add(stmt.inits[j], r)
 
-    def _meets_unmarked(self, stmt: Loop) -> bool:
-        """Whether turns may change one element of a shadow by what is not marked as an update."""
+    def _meets_unmarked(self, stmt: Loop) -> str | None:
+        """What changes shadows without being marked as an update, where turns may meet; None if nothing does."""
         for s in walk(stmt.body):
-            if isinstance(s, Custom | Call | Whole):
-                return True
-            if isinstance(s, Store) and s.update and not (s.update == "add" and find_increment(self, s)):
-                return True
-        return False
+            match s:
+                case Custom():
+                    return "a derivative rule in it may add to any cotangent"
+                case Call():
+                    return "a function that calls itself may add to any cotangent"
+                case Whole():
+                    return "an operation of whole arrays in it may add to any cotangent"
+                case Store(update="min" | "max"):
+                    return f"which turn set {s.array.name} depends on their order"
+                case Store(update="add") if not find_increment(self, s):
+                    return f"it uses what {s.array.name} held before an update"
+                case _:
+                    pass
+        return None
 
 
 class _Pull(linear.Pull):
