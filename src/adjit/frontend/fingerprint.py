@@ -16,6 +16,7 @@ import numpy as np
 
 from adjit.frontend.frozen import frozen_values
 from adjit.frontend.kernel_function import KernelFunction
+from adjit.frontend.lasting import lasting
 from adjit.rules.custom import CustomFunction
 
 _LIBRARIES = ("numpy", "math", "cmath", "numba", "builtins", "operator", "scipy", "adjit")
@@ -35,7 +36,7 @@ def fingerprint(f: object) -> str | None:
         return None
 
 
-@functools.lru_cache(maxsize=4096)
+@lasting
 def _names(code: CodeType) -> tuple[str, ...]:
     """Every global or attribute name used by the code and the code nested in it."""
     found = dict.fromkeys(code.co_names)
@@ -45,7 +46,7 @@ def _names(code: CodeType) -> tuple[str, ...]:
     return tuple(found)
 
 
-@functools.lru_cache(maxsize=4096)
+@lasting
 def _code(code: CodeType) -> Hashable:
     """The code by content: its place (errors and comments name it), instructions, constants and names."""
     consts = tuple(_const(c) for c in code.co_consts)

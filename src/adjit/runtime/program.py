@@ -26,7 +26,7 @@ from adjit.ir.types import Array
 from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere
 from adjit.runtime import cache
-from adjit.runtime.compile import load, load_stored, stored_text, with_room
+from adjit.runtime.compile import load, stored_text, with_room
 from adjit.runtime.memory import limited
 from adjit.runtime.stack import stack_bytes
 from adjit.transform.bounds import bounds_checked
@@ -110,10 +110,10 @@ def _build(request: Request) -> Compiled:
     hit = None if key is None else cache.lookup(key)
     if hit is not None:
         name, meta = hit
-        namespace = load_stored(name)
-        if namespace is not None:
+        stored = stored_text(name)
+        if stored is not None:
             captures = captures_of(request.f, request.specs, meta["captures"])
-            return _compiled(request, namespace, meta, captures, lambda: stored_text(name) or "")
+            return _compiled(request, load(stored), meta, captures, lambda: stored)
     primal = prepared(request, primal_of(request.f, request.specs))
     made = transformed(request, primal)
     module, meta = made.module, made.meta
