@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adjit.analysis.activity import Activity
-from adjit.analysis.alias import Alias
+from adjit.analysis.alias import Alias, overlapping
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
 from adjit.ir.core import Atom, Custom, Function, Stmt, Store, Sym, fresh
@@ -40,7 +40,7 @@ from adjit.transform.lift import lift
 from adjit.transform.parts import parts
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
-from adjit.transform.reverse.callees import Callee, Calls, overlapping, refuse_unsupported
+from adjit.transform.reverse.callees import Callee, Calls, refuse_unsupported
 from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.materialise import KeepAllocationError, NumberBranchError
 from adjit.transform.reverse.planner import Built, Planner, Wish, exposed_roots
