@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from adjit.runtime.folder import cache_folder, write_once
+from adjit.runtime.freed import keep_freed_memory
 from adjit.runtime.plain import adapt, plain_namespace
 
 _lock = threading.RLock()
@@ -121,6 +122,7 @@ def _write(name: str, text: str) -> Path | None:
 
 
 def _compiled(name: str, text: str) -> dict[str, Any]:
+    keep_freed_memory()
     path = _write(name, text)
     if path is None:
         return _in_memory(name, re.sub(r"^(@njit\(.*)cache=True", r"\1cache=False", text, flags=re.M))

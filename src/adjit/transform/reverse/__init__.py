@@ -47,6 +47,7 @@ from adjit.transform.reverse.planner import Built, Planner, Wish, exposed_roots
 from adjit.transform.reverse.references import references
 from adjit.transform.reverse.returned import returned
 from adjit.transform.reverse.rows import in_rows
+from adjit.transform.signs import signs
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.steady import steady
@@ -225,7 +226,7 @@ def _tidied(backward: Function) -> Function:
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
     ordered = sink(choose(common(through(clean(stride(backward))))))
     pulled = clean(common(steady(clean(unread(clean(gather(ordered)))))))
-    return clean(carry(defer_stores(ascend(lift(parts(pulled))))))
+    return clean(carry(defer_stores(signs(ascend(lift(parts(pulled)))))))
 
 
 def _planned(function: Function, wish: Wish) -> _Plan:
