@@ -5,8 +5,8 @@ system and gives it back when it is freed, until a larger block has been freed o
 size. Without that, the next call's first touch of each page is a fault, 1.5 to 2 us for 4 KB on a virtual machine:
 horizontal diffusion (arrays of 2 MB) takes 10.9 ms in place of 2.9. So one block of the greatest size for which glibc
 adapts (32 MB), never touched, is made and freed before the first compiled program runs. Up to 64 MB of freed memory at
-the end of the heap then stay with the process. `MALLOC_MMAP_THRESHOLD_` in the environment fixes glibc's thresholds, and
-with that this has no effect; nor has it any on other C libraries.
+the end of the heap then stay with the process. `MALLOC_MMAP_THRESHOLD_` in the environment fixes glibc's thresholds,
+and with that this has no effect; nor has it any on other C libraries.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from adjit.analysis.turns import Turns
 from adjit.ir.builder import Builder
-from adjit.ir.core import ONE, ZERO, Atom, Block, Function, If, Load, Loop, Stmt, Store, Sym
+from adjit.ir.core import ONE, ZERO, Atom, Block, Function, If, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, defined, renamed, walk
 
@@ -36,9 +36,18 @@ class _Signs(Rewriter):
     def __init__(self, turns: Turns):
         super().__init__()
         self._turns = turns
+        self._asked: dict[Atom, Atom] = {}  # of which start a condition is whether it is not negative
+        self._negative: set[Atom] = set()  # starts that have been asked about
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(stmt, Let) and stmt.op == "ge" and stmt.args[1] == ZERO:
+            self._asked[stmt.target] = stmt.args[0]
+        asked = self._asked.get(stmt.cond) if isinstance(stmt, If) else None
+        if asked is not None:
+            self._negative.add(asked)  # a loop from there is one of the two forms already
         stmt = self.rebuild(stmt)
+        if asked is not None:
+            self._negative.discard(asked)
         if not isinstance(stmt, Loop) or not self._innermost(stmt) or stmt.step != ONE:
             return (stmt,)
         first, rest = self._steady(stmt)
@@ -78,7 +87,7 @@ class _Signs(Rewriter):
         """Whether the index may be negative for all that is known, and is the index of an element."""
         if sum(1 for _ in walk(loop.body)) > _LONGEST or loop.index is None or not isinstance(loop.lo, Sym):
             return False
-        if loop.lo.type != INT64 or self._turns.affine.nonnegative(loop.index):
+        if loop.lo.type != INT64 or loop.lo in self._negative or self._turns.affine.nonnegative(loop.index):
             return False
         used = (a for s in walk(loop.body) if isinstance(s, Load | Store) for a in s.index)
         return any(self._turns.affine.split(a)[0] == loop.index for a in used)
