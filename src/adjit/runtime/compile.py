@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from adjit.runtime.folder import cache_folder, write_once
+from adjit.runtime.freed import keep_freed_memory
 from adjit.runtime.plain import adapt, plain_namespace
 
 _lock = threading.RLock()
@@ -151,6 +152,7 @@ Loaded = tuple[dict[str, Any], str]
 
 
 def _compiled(name: str, text: str) -> Loaded:
+    keep_freed_memory()
     path = _write(name, text)
     if path is None:
         return _in_memory(name, re.sub(r"^(@njit\(.*)cache=True", r"\1cache=False", text, flags=re.M))

@@ -1,15 +1,17 @@
 """Sums that a loop nest pushes to shifted places are pulled by those who own the places.
 
     for i: for j: w = da[i, j] * 0.2; db[i, j - 1] += w; db[i - 1, j] += w; da[i, j] = 0
-    ->  for p: if both rows that reach row p are in the range:
-                 for q: db[p, q] += da[p, q + 1] * 0.2 + da[p + 1, q] * 0.2
-                 the ends of the row, element by element
-               else: each row that reaches it, by itself
+    ->  for p of which both rows that reach row p are in the range:
+            for q: db[p, q] += da[p, q + 1] * 0.2 + da[p + 1, q] * 0.2
+            the ends of the row, element by element
+        for other p: each row that reaches it, by itself
         for i: for j: da[i, j] = 0
 
-Each element is loaded and stored once, neighbours are only read, and so the inner loop vectorises. Used on adjoint
-code: the order in which increments are added up is not the user's. `analysis.scatter` says where it is legal,
-`transform.pull` builds the loops over places.
+Each element is loaded and stored once, neighbours are only read, and so the inner loop vectorises. The outermost rows
+have a loop of their own, not a branch: LLVM asks once, before the loop over rows, whether what all of them read and
+write can meet, and if the range had rows that are not read, an array that lies just behind another one would seem to
+(Jacobi: 3.0 ms in place of 1.5). Used on adjoint code: the order in which increments are added up is not the user's.
+`analysis.scatter` says where it is legal, `transform.pull` builds the loops over places.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 
 from numba.core.dispatcher import Dispatcher
 
+from adjit.analysis.alias import overlaps_stated
 from adjit.analysis.types import infer
 from adjit.frontend import Lowered, lower
 from adjit.ir.core import Function, Sym
@@ -43,7 +44,7 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
     guarded = set(low.guarded)
     function = infer(low.function, _weak(f, low, specs) if plain else None, guarded)
     function = everywhere(function, lambda g: guard(g, frozenset(guarded)))
-    function = interchange(scalarise(reshaped(function)))
+    function = overlaps_stated(interchange(scalarise(reshaped(function))))
     options = low.options
     return Primal(
         function,

@@ -90,16 +90,44 @@ class Pull:
         if level == self._last:
             self._row(place)
             return
+        start, stop = self._ends_of(level)
+        least, most = self._regular_rows(level)
+        if level < self._last - 1 or (least <= self._low[level] and most >= self._high[level]):
+            self._along(level, place, start, stop, lambda p: self._level(level + 1, (*place, p)))
+            return
+        b, span, every = self._b, self._spans[level], self._reached(place)
+        first = b.op("min", moved(b, span.start, least), stop) if least > self._low[level] else start
+        last = b.op("max", first, moved(b, span.stop, most)) if most < self._high[level] else stop
+        if every != TRUE:
+            first, last = (b.op("select", every, a, start) for a in (first, last))
+        first, last = self._sure(level, first), self._sure(level, last)
+        self._along(level, place, first, last, lambda p: self._inner_row((*place, p)))
+        side = Sym("side", INT64)
+        with b.collect() as body:
+            at_start = b.op("eq", side, ZERO)
+            left, right = b.op("select", at_start, start, last), b.op("select", at_start, first, stop)
+            self._along(level, place, self._sure(level, left), right, lambda p: self._outer_row((*place, p)))
+        b.loop(Loop(side, ZERO, const(2), ONE, (), (), tuple(body), (), (), None, self._loop.span))
+
+    def _along(
+        self, level: int, place: Indices, start: Atom, stop: Atom, build: Callable[[Sym], None]
+    ) -> None:
+        """A loop over places, `place` being those along the loops around it."""
         b, loop = self._b, self._nest.loops[level]
         assert loop.index is not None
         p = fresh(loop.index)
         with b.collect() as body:
-            self._level(level + 1, (*place, p))
-        start, stop = self._ends_of(level)
+            build(p)
         start, step = self._next(level, start, self._class_of(level, place, self._group.places[level]))
         flows = ((), (), tuple(body), (), (), None)
         note = None if level else self._note()
         b.loop(Loop(p, start, stop, step, *flows, loop.span, parallel=loop.parallel, note=note))
+
+    def _sure(self, level: int, a: Atom) -> Atom:
+        """The atom, of which it is said that it is not negative where no place can be."""
+        start = self._spans[level].start
+        known = isinstance(start, Const) and start.integer + self._low[level] >= 0
+        return self._b.op("nonneg", a) if known and isinstance(a, Sym) else a
 
     def _class_of(self, level: int, indices: Indices, by: int) -> Atom:
         """A number of the residue class of a loop's index, the outer ones being `indices`, moved by a constant."""
@@ -118,35 +146,50 @@ class Pull:
         gap = b.op("mod", b.op("sub", wanted, start), modulus)
         return b.op("add", start, gap), const(modulus)
 
-    def _row(self, place: Indices) -> None:
-        b, span, last = self._b, self._spans[-1], self._last
-        along = list(zip(*self._rows, strict=True))  # by loop: the steps of all rows
-        if len(self._rows) == 1 and not any(_clamped(step) for steps in along for step in steps):
-            self._whole_row(place, {row: self._source(place, row) for row in self._rows})
-            return
+    def _regular_rows(self, level: int) -> tuple[int, int]:
+        """Between which distances from the ends of the range every row reaches a place, by no detour."""
+        steps = [row[level] for row in self._rows]
+        least = max(max(_regular(step)[0], int(LOW in step[1])) for step in steps)
+        most = min(min(_regular(step)[1], -int(HIGH in step[1])) for step in steps)
+        return least, most
+
+    def _reached(self, place: Indices) -> Atom:
+        """Whether every row reaches the places along these loops by no detour."""
         every: Atom = TRUE
-        for level, (p, steps) in enumerate(zip(place, along, strict=True)):
-            least = max(max(_regular(step)[0], int(LOW in step[1])) for step in steps)
-            most = min(min(_regular(step)[1], -int(HIGH in step[1])) for step in steps)
-            every = _both(b, every, self._within(level, p, least, most))
-        inner = self._source(place, (_STRAIGHT,) * len(place))
+        for level, p in enumerate(place):
+            every = _both(self._b, every, self._within(level, p, *self._regular_rows(level)))
+        return every
+
+    def _row(self, place: Indices) -> None:
+        b, every = self._b, self._reached(place)
         if every == TRUE:
-            self._whole_row(inner, {row: self._source(inner, row) for row in self._rows})
+            self._inner_row(place)
             return
         with b.collect() as whole:
-            self._whole_row(inner, {row: self._source(inner, row) for row in self._rows})
+            self._inner_row(place)
         with b.collect() as apart:
-            if self._fresh is not None:
-                self._cleared(place, self._ends_of(len(place)))
-            for row, members in self._rows.items():
-
-                def push(source: Indices, members: list[Push] = members) -> None:
-                    wanted = self._class_of(last, source, 0)
-                    for m in members:
-                        self._turns(span.start, span.stop, wanted, partial(self._push, inner, source, [m]))
-
-                self._each_source(inner, row, (), push)
+            self._outer_row(place)
         b.if_(every, tuple(whole), tuple(apart))
+
+    def _inner_row(self, place: Indices) -> None:
+        """A row that all rows of the group reach."""
+        inner = self._source(place, (_STRAIGHT,) * len(place))
+        self._whole_row(inner, {row: self._source(inner, row) for row in self._rows})
+
+    def _outer_row(self, place: Indices) -> None:
+        """What each row that reaches this one adds, one after another."""
+        span, last = self._spans[-1], self._last
+        inner = self._source(place, (_STRAIGHT,) * len(place))
+        if self._fresh is not None:
+            self._cleared(place, self._ends_of(len(place)))
+        for row, members in self._rows.items():
+
+            def push(source: Indices, members: list[Push] = members) -> None:
+                wanted = self._class_of(last, source, 0)
+                for m in members:
+                    self._turns(span.start, span.stop, wanted, partial(self._push, inner, source, [m]))
+
+            self._each_source(inner, row, (), push)
 
     def _each_source(
         self, place: Indices, row: tuple[Step, ...], chosen: Indices, build: Callable[[Indices], None]
@@ -377,10 +420,6 @@ def _regular(step: Step) -> tuple[int, int]:
     if RING in kinds:
         return 0, 0
     return (max(offset, 0), min(offset, 0)) if kinds else (offset, offset)
-
-
-def _clamped(step: Step) -> bool:
-    return bool(step[1] & {LOW, HIGH})
 
 
 def _both(b: Builder, x: Atom, y: Atom) -> Atom:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adjit.analysis.activity import Activity
-from adjit.analysis.alias import Alias
+from adjit.analysis.alias import Alias, overlapping
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
 from adjit.ir.core import Atom, Custom, Function, Stmt, Store, Sym, fresh
@@ -40,13 +40,14 @@ from adjit.transform.lift import lift
 from adjit.transform.parts import parts
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
-from adjit.transform.reverse.callees import Callee, Calls, overlapping, refuse_unsupported
+from adjit.transform.reverse.callees import Callee, Calls, refuse_unsupported
 from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.materialise import KeepAllocationError, NumberBranchError
 from adjit.transform.reverse.planner import Built, Planner, Wish, exposed_roots
 from adjit.transform.reverse.references import references
 from adjit.transform.reverse.returned import returned
 from adjit.transform.reverse.rows import in_rows
+from adjit.transform.signs import signs
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.steady import steady
@@ -227,7 +228,7 @@ def _tidied(backward: Function) -> Function:
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
     ordered = sink(choose(common(through(clean(stride(backward))))))
     pulled = clean(common(steady(clean(unread(clean(gather(ordered)))))))
-    return clean(carry(defer_stores(ascend(lift(parts(pulled))))))
+    return clean(carry(defer_stores(signs(ascend(lift(parts(pulled)))))))
 
 
 def _planned(function: Function, wish: Wish) -> _Plan:
