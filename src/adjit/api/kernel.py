@@ -14,6 +14,7 @@ from numba.core.dispatcher import Dispatcher
 from adjit.errors import ArgumentError, DeviceError, UnsupportedError
 from adjit.frontend.kernel_function import LAUNCH, KernelFunction
 from adjit.runtime.arguments import StaticFunction
+from adjit.runtime.places import place_of
 from adjit.runtime.signature import place
 
 if TYPE_CHECKING:
@@ -91,6 +92,12 @@ class Kernel(StaticFunction, KernelFunction):
     def arguments(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The values of a launch: extents as a tuple of ints, without what is for devices only."""
         *given, ndrange, block, stream = values
+        if stream is not None and any(map(place_of, given)):
+            raise DeviceError(
+                f"the kernel '{self.__name__}' is launched on a stream, which is not there yet on devices",
+                "leave it out: it runs on the queue of its arrays",
+                place(self.body),
+            )
         if stream is not None:
             raise DeviceError(
                 f"the kernel '{self.__name__}' is launched on a stream, and its arrays are NumPy's",

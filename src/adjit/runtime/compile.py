@@ -30,19 +30,25 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def load(text: str, names: Iterable[str] = (), compiled: bool = True) -> dict[str, Callable[..., Any]]:
+def load(
+    text: str, names: Iterable[str] = (), compiled: bool = True, place: str = ""
+) -> dict[str, Callable[..., Any]]:
     """The functions of a generated module, by name.
 
     Arguments:
     - text: what `codegen.module.render` gave.
     - names: the functions wanted (all of the namespace if empty).
     - compiled: False runs the text as plain Python, for debugging and fuzzing.
+    - place: the device that the text is for; its host functions run as plain Python.
     """
     with _lock:
         name = text_hash(text)
         if (name, compiled) not in _loaded:
             _texts[name] = text
-            _loaded[name, compiled] = _compiled(name, text) if compiled else _plain(name, text)
+            if place:
+                _loaded[name, compiled] = _driver(name, text)
+            else:
+                _loaded[name, compiled] = _compiled(name, text) if compiled else _plain(name, text)
         namespace = _loaded[name, compiled]
     wanted = tuple(names)
     return {n: namespace[n] for n in wanted} if wanted else namespace
@@ -74,10 +80,10 @@ def with_room(call: Callable[..., Any], lines: int) -> Callable[..., Any]:
     return run
 
 
-def load_stored(name: str, names: Iterable[str] = ()) -> dict[str, Callable[..., Any]] | None:
+def load_stored(name: str, place: str = "") -> dict[str, Callable[..., Any]] | None:
     """The functions of a module that an earlier `load` or process wrote, by its hash; None if it is gone."""
     text = stored_text(name)
-    return None if text is None else load(text, names)
+    return None if text is None else load(text, place=place)
 
 
 def keep(text: str) -> str:
@@ -144,6 +150,15 @@ def _plain(name: str, text: str) -> dict[str, Any]:
     """The text without Numba: decorators are identities, scalar types are NumPy's."""
     bare = re.sub(r"^(from numba.*|import math)$", "", text, flags=re.M)
     namespace = _execute(f"<adjit {name}, plain>", bare, plain_namespace())
+    adapt(namespace)
+    return namespace
+
+
+def _driver(name: str, text: str) -> dict[str, Any]:
+    """The host functions of a program on an OpenCL device, and what launches its kernels."""
+    from adjit.runtime.opencl.launch import Source
+
+    namespace = _execute(f"<adjit {name}, device>", text, {**plain_namespace(), "Source": Source})
     adapt(namespace)
     return namespace
 
