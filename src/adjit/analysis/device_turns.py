@@ -1,8 +1,8 @@
 """Whether the turns of a loop may be work items of a device, and in which arrays they meet.
 
-A loop that is marked as parallel is one by its meaning: its turns meet in updates only. Any other loop is one where that is
-proven: of each array that it writes either every turn has elements of its own (`i` and one constant along some axis), or
-all that is done with the array is updates of one kind, whose order does not matter.
+A loop that is marked as parallel is one by its meaning: its turns meet in updates only. Any other loop is one where
+that is proven: of each array that it writes either every turn has elements of its own (`i` and one constant along
+some axis), or all that is done with the array is updates of one kind, whose order does not matter.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Carried, Count, Reduction, Same
+from adjit.analysis.distinct import Distinct
 from adjit.analysis.meetings import Meetings
 from adjit.analysis.update_pairs import Pairs
 from adjit.ir.core import (
@@ -71,6 +72,7 @@ class DeviceTurns:
 
     def __init__(self, function: Function, alias: Alias, affine: Affine):
         self._whole = whole_arrays(function)
+        self._distinct = Distinct(function, alias)
         self._alias = alias
         self._meetings = Meetings(alias, affine)
         self._affine = affine
@@ -110,12 +112,14 @@ class DeviceTurns:
         touching = [
             s
             for s in body
-            if isinstance(s, Load | Store) and not self._alias.roots(s.array).isdisjoint(roots - own)
+            if isinstance(s, Load | Store)
+            and not self._alias.roots(s.array).isdisjoint(roots - own)
+            and not all(self._distinct.surely(s.array, w.array) for w in written)
         ]
-        groups = self._meetings.touched(loop, touching, self._whole)
+        groups = self._meetings.touched(loop, touching, self._whole, self._distinct)
         if groups is None:
             raise NotItemsError("one array has two names in it", written[0])
-        pairs = Pairs(loop.body, self._affine)
+        pairs = Pairs(loop.body, self._affine, loop.nexts)
         for group in groups:
             if not group.apart and not _updates_only(group.accesses, pairs):
                 first = next(s for s in group.accesses if isinstance(s, Store))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Amount, Carried
+from adjit.analysis.distinct import Distinct
 from adjit.ir.builder import Builder
 from adjit.ir.core import ZERO, Alloc, Atom, Const, If, Let, Load, Loop, Slice, Stmt, Store, Sym, View, const
 from adjit.ir.types import INT64
@@ -178,11 +179,12 @@ class Meetings:
         return None if self._two_names([one.array for one in arrays]) else arrays
 
     def touched(
-        self, loop: Loop, accesses: Sequence[Load | Store], whole: Set[Sym] = frozenset()
+        self, loop: Loop, accesses: Sequence[Load | Store], whole: Set[Sym], distinct: Distinct
     ) -> list[Touched] | None:
         """The accesses by the array from outside that they reach; None if one array has two names.
 
         whole: symbols that are no views. Two such of one array are the same elements by the same index.
+        distinct: says which names are those of different arrays.
         """
         places = _Places(loop, list(walk(loop.body)), self._affine)
         found: dict[Sym, list[Load | Store]] = {}
@@ -191,11 +193,12 @@ class Meetings:
             base, index = places.of(access.array, access.index)
             if base is None:
                 return None
-            base = next((b for b in found if self._one_array(b, base, whole)), base)
+            same = (b for b in found if self._one_array(b, base, whole) and not distinct.surely(b, base))
+            base = next(same, base)
             found.setdefault(base, []).append(access)
             here = [places.reach(a) for a in index]
             axes[base] = [a and b and a.joined(b) for a, b in zip(axes.get(base, here), here, strict=True)]
-        if self._two_names(list(found)):
+        if self._two_names(list(found), distinct):
             return None
         apart = {base: any(r is not None and r.apart for r in reach) for base, reach in axes.items()}
         return [Touched(base, group, apart[base]) for base, group in found.items()]
@@ -203,9 +206,10 @@ class Meetings:
     def _one_array(self, a: Sym, b: Sym, whole: Set[Sym]) -> bool:
         return a != b and a in whole and b in whole and bool(self._alias.roots(a) & self._alias.roots(b))
 
-    def _two_names(self, arrays: Sequence[Sym]) -> bool:
+    def _two_names(self, arrays: Sequence[Sym], distinct: Distinct | None = None) -> bool:
         return any(
             self._alias.roots(one) & self._alias.roots(other)
+            and not (distinct is not None and distinct.surely(one, other))
             for k, one in enumerate(arrays)
             for other in arrays[:k]
         )

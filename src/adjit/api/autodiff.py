@@ -182,7 +182,8 @@ class _InPlace:
         return shadows
 
     def _fit(self, slot: _Slot, value: Any, shadow: Any) -> Any:
-        if type(shadow) is np.ndarray and shadow.dtype is slot.dtype and shadow.shape == value.shape:
+        plain = type(shadow) is np.ndarray and type(value) is np.ndarray
+        if plain and shadow.dtype is slot.dtype and shadow.shape == value.shape:
             moves = self._moves(slot)
             if same_layout(value, shadow, writeable=moves) and (moves or not overlap(value, shadow)):
                 return shadow

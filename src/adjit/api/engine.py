@@ -78,7 +78,9 @@ class Engine(Generic[P]):
         on_device = common_place(specs, self._names)
         if on_device and (options.boundscheck or debugging.get()):
             wanted = "boundscheck" if options.boundscheck else "debug_nans"
-            raise DeviceError(f"{wanted} of a program on a device", "run it on NumPy arrays", place(self.source.base))
+            raise DeviceError(
+                f"{wanted} of a program on a device", "run it on NumPy arrays", place(self.source.base)
+            )
         compiled = program.build(
             program.Request(
                 f=self.source.base,

@@ -108,7 +108,9 @@ def zeros(shape: Any, leaf: Leaf) -> np.ndarray[Any, Any]:
     """A zero shadow for a leaf, from its shape (of a device array, from the array)."""
     assert isinstance(leaf.type, Array)
     if leaf.place:
-        return library_of(leaf.place).zeros(shape, leaf.type.dtype.name, "F" if leaf.type.layout == "F" else "C")
+        return library_of(leaf.place).zeros(
+            shape, leaf.type.dtype.name, "F" if leaf.type.layout == "F" else "C"
+        )
     return np.zeros(shape, leaf.type.dtype.name, "F" if leaf.type.layout == "F" else "C")
 
 

@@ -33,8 +33,9 @@ FastMath = bool | frozenset[str]
 class Unit:
     """One function with the options it is compiled under.
 
-    kept: whether its machine code is kept on disk of its own; that of a piece is a part of its caller's. results: how many
-    of the results are the user's (None: all); handed: the parameters that get the other results of the unit before.
+    kept: whether its machine code is kept on disk of its own; that of a piece is a part of its caller's. results: how
+    many of the results are the user's (None: all); handed: the parameters that get the other results of the unit
+    before.
     """
 
     function: Function

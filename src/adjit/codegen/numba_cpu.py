@@ -117,7 +117,7 @@ class Printer:
         self._lines: list[str] = []
         self._depth = 0
         self._span: Span | None = None
-        self._contiguous = contiguous_by_type(function)
+        self.contiguous = contiguous_by_type(function)
         self._copied: set[Sym] = set()
         self._name_all(function, taken if within is None else within.taken)
         unsigned = unsigned_indices(function) if within is None else within.unsigned
@@ -300,7 +300,7 @@ class Printer:
                 place = self.show.element(stmt.array, stmt.index)
                 self.line(self.show.assignment(place, stmt.value), stmt.span)
             case View():
-                self.line(f"{self.name(stmt.target)} = {view(stmt, self.show, self._contiguous)}", stmt.span)
+                self.line(f"{self.name(stmt.target)} = {view(stmt, self.show, self.contiguous)}", stmt.span)
             case Alloc():
                 self.line(f"{self.name(stmt.target)} = {self.allocated(stmt)}", stmt.span)
             case Ensure():

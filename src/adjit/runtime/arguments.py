@@ -114,7 +114,9 @@ def _device_spec(a: Any, name: str) -> Spec:
     place, dtype, ndim, layout = _device_key(a, name)  # type: ignore[misc]
     known = _NUMPY.get(dtype.type)
     if known is None or dtype.fields is not None or not dtype.isnative:
-        raise ArgumentError(f"'{name}' is an array of dtype {dtype}", f"supported: {', '.join(sorted(_NUMPY.values()))}")
+        raise ArgumentError(
+            f"'{name}' is an array of dtype {dtype}", f"supported: {', '.join(sorted(_NUMPY.values()))}"
+        )
     return Leaf(Array(Scalar(known), ndim, layout), ones=ones_of(a), place=place)
 
 

@@ -158,7 +158,9 @@ def _driver(name: str, text: str) -> dict[str, Any]:
     """The host functions of a program on an OpenCL device, and what launches its kernels."""
     from adjit.runtime.opencl.launch import Source
 
-    namespace = _execute(f"<adjit {name}, device>", text, {**plain_namespace(), "Source": Source})
+    namespace = _execute(
+        f"<adjit {name}, device>", text, {**plain_namespace(), "Source": Source, "fdiv": None}
+    )
     adapt(namespace)
     return namespace
 

@@ -12,7 +12,8 @@ from adjit.codegen.names import RESERVED, Names
 from adjit.ir.core import Atom, Sym
 from adjit.transform.device_nests import on_device
 
-_OWN = frozenset({"device", "KERNELS", "SOURCE", "Source", "Launch"})
+RESERVED_ON_DEVICE = frozenset({"device", "KERNELS", "SOURCE", "Source"})
+"""Names that generated text of a program on a device has for itself."""
 
 
 def device_text(module: Module, results: int, dialect: Dialect = OPENCL) -> str:
@@ -27,7 +28,7 @@ def device_text(module: Module, results: int, dialect: Dialect = OPENCL) -> str:
 def host_units(module: Module, results: int) -> tuple[HostUnit, ...]:
     """Each unit as a host function and its kernels. What one hands to the next stays where it was made."""
     taken = {u.function.name for u in module.units} | {g.name for g in module.glue}
-    names = Names(RESERVED | taken | _OWN)
+    names = Names(RESERVED | taken | RESERVED_ON_DEVICE)
     found: list[HostUnit] = []
     handed_on_host: tuple[bool, ...] = ()
     for unit in module.units:

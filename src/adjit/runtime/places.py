@@ -1,4 +1,4 @@
-"""Where the arrays of a call are: in the host's memory, or on a device. Device libraries are never imported here first."""
+"""Where the arrays of a call are: in the host's memory or on a device. Device libraries are never imported here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPENCL = "opencl"
 
 
 def place_of(value: Any) -> str:
-    """"opencl" for a pyopencl array, "" for anything else."""
+    """The place of an array: "opencl" for a pyopencl array, "" for anything else."""
     library = sys.modules.get("pyopencl.array")
     return OPENCL if library is not None and isinstance(value, library.Array) else ""
 
@@ -58,3 +58,12 @@ def placed(spec: Spec, place: str) -> Spec:
             return spec
 
 
+def refuse_devices(what: str, values: Iterable[Any]) -> None:
+    """Raise DeviceError for what works on NumPy arrays only, where device arrays are given, also in tuples."""
+    for v in values:
+        if isinstance(v, tuple):
+            refuse_devices(what, v)
+        elif place_of(v):
+            raise DeviceError(
+                f"{what} of device arrays", f"{what} runs on the CPU: pass NumPy arrays, x.get()"
+            )

@@ -27,7 +27,7 @@ from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere
 from adjit.runtime import cache
 from adjit.runtime.compile import load, load_stored, stored_text, with_room
-from adjit.runtime.device_text import device_text, entered
+from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, entered
 from adjit.runtime.memory import limited
 from adjit.runtime.places import placed
 from adjit.runtime.stack import stack_bytes
@@ -36,7 +36,9 @@ from adjit.transform.clean import clean
 from adjit.transform.contract import contract
 from adjit.transform.depth import deepest, limited_depth
 from adjit.transform.forward import forward
+from adjit.transform.interchange import interchange
 from adjit.transform.lift import lift
+from adjit.transform.parallel_nests import parallel_nests
 from adjit.transform.parts import parts
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
@@ -121,7 +123,8 @@ def _build(request: Request) -> Compiled:
             return _compiled(request, namespace, meta, captures, lambda: stored_text(name) or "")
     primal = _contracted(primal_of(request.f, request.specs), request)
     if request.place:
-        primal = replace(primal, out=placed(primal.out, request.place))
+        parallel = interchange(everywhere(primal.function, parallel_nests))
+        primal = replace(primal, function=parallel, out=placed(primal.out, request.place))
     if request.boundscheck:
         primal = replace(primal, function=bounds_checked(primal.function))
     if request.pure:
@@ -219,7 +222,7 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     for p in active:
         if not p.type.differentiable:
             raise ArgumentError(f"`{p.name}` of type {p.type} carries no derivative")
-    if is_reserved(function.name):  # by this name the generated text means something else
+    if is_reserved(function.name) or (request.place and function.name in RESERVED_ON_DEVICE):  # by this name the generated text means something else
         primal = replace(primal, function=replace(function, name=f"{function.name}_function"))
     build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
     module, meta = build_kind(request, primal, active, meta)

@@ -17,12 +17,22 @@ from adjit.errors import UnsupportedError
 from adjit.ir.builder import const_of
 from adjit.ir.core import Atom, Block, Let, Load, Stmt, Store, Sym
 from adjit.ir.types import Array
-from adjit.ir.visit import Rewriter
+from adjit.ir.visit import Rewriter, used, walk
 
 
-def with_atomics(block: Block, meets: Callable[[Store], bool], affine: Affine) -> Block:
-    """The body of a kernel, its updates where `meets` is true as atomic ones. Raises UnsupportedError."""
-    return _Atomics(Pairs(block, affine), meets).block(block)
+def with_atomics(
+    block: Block, meets: Callable[[Store], bool], affine: Affine, results: tuple[Atom, ...] = ()
+) -> Block:
+    """The body of a kernel, its updates where `meets` is true as atomic ones. Raises UnsupportedError.
+
+    results: what is read at the block's end.
+    """
+    rewriter = _Atomics(Pairs(block, affine, results), meets)
+    for stmt in walk(block):
+        if isinstance(stmt, Store) and stmt.update and meets(stmt):
+            rewriter.find(stmt)
+    made = rewriter.block(block)
+    return _living(made, results) if rewriter.changed else made
 
 
 class _Atomics(Rewriter):
@@ -30,15 +40,10 @@ class _Atomics(Rewriter):
         super().__init__()
         self._pairs, self._meets = pairs, meets
         self._terms: dict[int, tuple[Load, tuple[Atom, str] | None]] = {}
-        self._gone: set[int] = set()
+        self.changed = False
 
-    def block(self, block: Block) -> Block:
-        for stmt in block:
-            if isinstance(stmt, Store) and stmt.update and self._meets(stmt):
-                self._find(stmt)
-        return super().block(block)
-
-    def _find(self, store: Store) -> None:
+    def find(self, store: Store) -> None:
+        """Note what an update adds."""
         direct = self._pairs.direct(store)
         load = direct[0] if direct is not None else self._pairs.load_of(store)
         if load is None:
@@ -48,14 +53,11 @@ class _Atomics(Rewriter):
                 store.span,
             )
         self._terms[id(store)] = load, None if direct is None else (direct[1], direct[2].op)
-        self._gone |= set() if direct is None else {id(direct[2])}
         if direct is None:  # the sum of the other terms is what the element's sum is from nothing
             self.env[load.target] = const_of(0, load.target.type)
-        self._gone.add(id(load))
+        self.changed = True
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        if id(stmt) in self._gone:
-            return ()
         if not isinstance(stmt, Store) or not stmt.update:
             return (self.rebuild(stmt),)
         found = self._terms.get(id(stmt))
@@ -76,4 +78,22 @@ class _Atomics(Rewriter):
         return change, replace(stmt, array=array, index=index, value=minus)
 
 
+class _Living(Rewriter):
+    """Leaves out scalars that nothing reads."""
 
+    def __init__(self, read: set[Sym]):
+        super().__init__()
+        self._read = read
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(stmt, Let | Load) and stmt.target not in self._read:
+            return ()
+        return (self.rebuild(stmt),)
+
+
+def _living(block: Block, results: tuple[Atom, ...]) -> Block:
+    while True:
+        read = used(block) | {a for a in results if isinstance(a, Sym)}
+        if all(s.target in read for s in walk(block) if isinstance(s, Let | Load)):
+            return block
+        block = _Living(read).block(block)

@@ -4,9 +4,10 @@
         for i: for j, in parallel: u[i, j] = ...  ->     f_1(n, m, u)             f_1(i, j, u): u[i, j] = ...
         for i: s = s + u[i, 0]                          s = s + f_2(n, u)         f_2: sums of blocks
 
-Nests that are not marked as parallel (array statements, and what derivatives make of them) become kernels where it is proven
-that their turns meet nowhere (`analysis.device_turns`). Single elements of device arrays that host code moves about, and
-does not itself read (`du[0] = s`), are moved by a kernel of one work item. A host loop over elements is refused.
+Nests that are not marked as parallel (array statements, and what derivatives make of them) become kernels where it is
+proven that their turns meet nowhere (`analysis.device_turns`). Single elements of device arrays that host code moves
+or reads (`du[0] = s`, `return total[0]`) are handled by a kernel of one work item. A host loop over elements is
+refused.
 """
 
 from __future__ import annotations
@@ -18,15 +19,12 @@ from dataclasses import dataclass, replace
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.device_turns import DeviceTurns, NotItemsError
 from adjit.analysis.ranges import lower_bounds
-from adjit.errors import DeviceError, UnsupportedError
+from adjit.errors import UnsupportedError
 from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Span, Stmt, Store, Sym, Whole
 from adjit.ir.visit import Rewriter, inner_targets, operands, targets, walk, yields
 from adjit.transform.kernel_body import Kernel
 from adjit.transform.residence import Residence
 from adjit.transform.work_items import KernelWriter
-
-READ = "an element of the device array '{name}' is read in host code"
-INSTEAD = "read it in a kernel, reduce it (np.sum(x[:1])), or return the array"
 
 
 @dataclass(frozen=True)
@@ -108,18 +106,13 @@ class _Cutter(Rewriter):
         own: Counter[Atom] = Counter()
         for s in group:
             own.update(operands(s))
+        read = [
+            s.target for s in group if isinstance(s, Let | Load) and self._uses[s.target] != own[s.target]
+        ]
         for s in group:
-            if isinstance(s, Let | Load) and self._uses[s.target] != own[s.target]:
-                self._refuse_read(next(x for x in group if isinstance(x, Load)))
             if isinstance(s, Load | Store):
                 self._refuse_in_loop(s)
-        return self.writer.single(tuple(group))
-
-    def _refuse_read(self, load: Load) -> None:
-        loop = self._around(load)
-        if loop is not None:
-            self._refuse_loop(*loop)
-        raise DeviceError(READ.format(name=load.array.name), INSTEAD, load.span)
+        return self.writer.single(tuple(group), tuple(read))
 
     def _around(self, access: Load | Store) -> tuple[Loop, str] | None:
         """The host loop around whose turns the element follows."""
@@ -158,23 +151,25 @@ class _Cutter(Rewriter):
         return (rebuilt,)
 
     def _touches(self, block: Block) -> bool:
-        return any(
-            isinstance(s, Load | Store) and not self.residence.on_host(s.array) for s in walk(block)
-        )
+        return any(isinstance(s, Load | Store) and not self.residence.on_host(s.array) for s in walk(block))
 
     def _loop(self, loop: Loop) -> tuple[Stmt, ...]:
         try:
             return self.writer.nest(loop, self.residence.on_host)
         except NotItemsError as why:
-            if loop.parallel:
+            self._indices.append((loop, str(why)))
+            try:
+                rebuilt = self.rebuild(loop)
+                assert isinstance(rebuilt, Loop)
+                return (replace(rebuilt, parallel=False),)
+            except UnsupportedError:
+                if not loop.parallel:
+                    raise
                 raise UnsupportedError(
                     f"this parallel loop cannot be a kernel on a device: {why}",
                     "move that out of the kernel, or run it on NumPy arrays",
                     _span(why.stmt, loop, self._function),
                 ) from None
-            self._indices.append((loop, str(why)))
-            try:
-                return (self.rebuild(loop),)
             finally:
                 self._indices.pop()
 
@@ -187,4 +182,3 @@ def _span(stmt: object, loop: Loop, function: Function) -> Span:
     """The place of a statement; that of the loop where it has none of its own."""
     span = getattr(stmt, "span", loop.span)
     return span if span.line > 0 and span != function.span else loop.span
-

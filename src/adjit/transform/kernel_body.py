@@ -28,8 +28,8 @@ class Kernel:
     function: its parameters are `counts`, `items`, `given`; its results are what this work item adds to the totals.
     counts: how many work items there are along each axis, outermost first. items: the number of this one, along each.
     given: scalars and arrays from the host. With totals there is one axis, and a work item takes every so many turns:
-    `items` are the first turn and the number of work items.
-    nonnegative: integers that are proven not to be negative. restrict: whether no two arrays share memory.
+    `items` are the first turn and the number of work items. nonnegative: integers that are proven not to be negative.
+    places: those that are places or extents. restrict: whether no two arrays share memory.
     """
 
     name: str
@@ -39,5 +39,6 @@ class Kernel:
     given: tuple[Sym, ...]
     totals: tuple[Total, ...]
     nonnegative: frozenset[Sym]
+    places: frozenset[Sym]
     restrict: bool
     span: Span

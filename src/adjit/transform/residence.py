@@ -1,7 +1,7 @@
 """Which arrays of a host function are in a device's memory, and which in the host's.
 
-Arguments and results are on the device, and so is what a loop touches together with them. What host code alone reads and
-writes, number by number, is in the host's memory: the records of numbers that steer it.
+Arguments and results are on the device, and so is what a loop touches together with them. What host code alone reads
+and writes, number by number, is in the host's memory: the records of numbers that steer it.
 """
 
 from __future__ import annotations
@@ -76,5 +76,3 @@ def _accessed(block: Block, alias: Alias) -> list[Sym]:
         if isinstance(stmt, Load | Store):
             found.update(dict.fromkeys(alias.roots(stmt.array)))
     return list(found)
-
-

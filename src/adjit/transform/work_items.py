@@ -1,18 +1,19 @@
 """Writes one nest of parallel turns as a kernel, and the host's launch of it.
 
-Nests of up to three loops with nothing between them are one kernel with as many axes; the first item of an axis is the
-loop's first turn. Sums, products, minima and maxima that the nest carries are totals: a work item takes every so many turns
-of the nest, in order, the work-group combines what its items come to, and the host the groups.
+Nests of up to three loops with nothing between them are one kernel with as many axes; the first item of an axis is
+the loop's first turn. Sums, products, minima and maxima that the nest carries are totals: a work item takes every so
+many turns of the nest, in order, the work-group combines what its items come to, and the host the groups.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Count, Reduction, Same
 from adjit.analysis.device_turns import DeviceTurns, NotItemsError, Turns
+from adjit.analysis.places import places_of
 from adjit.analysis.trips import trip_count
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
@@ -35,27 +36,47 @@ from adjit.ir.core import (
     View,
     fresh,
 )
-from adjit.ir.types import INT64, Array, Scalar
+from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
 from adjit.ir.visit import Rewriter, defined, free, walk
 from adjit.transform.atomics import with_atomics
 from adjit.transform.kernel_body import Kernel, Total
 
+_BELOW = Const(-1, INT64)
 AXES = 3
 """Axes of a launch at most."""
 
 
 @dataclass(frozen=True)
 class Nest:
-    """Loops, outermost first, the statements between their heads, and what each loop's turns are."""
+    """Loops, outermost first, the statements between their heads, and what each loop's turns are.
+
+    before: of those statements the ones that the host runs once, as the ends of the loops need them.
+    """
 
     loops: tuple[Loop, ...]
     between: Block
     turns: tuple[Turns, ...]
+    before: Block = ()
 
     @property
     def last(self) -> Loop:
         """The innermost loop."""
         return self.loops[-1]
+
+    def items(self) -> tuple[Sym, ...]:
+        """The number of the work item along each axis: the loop's index where every item is a turn of the index from 0.
+
+        The order of turns is free, so that a range that goes down to 0 is one that goes up, unless something is
+        counted.
+        """
+        counted = any(isinstance(k, Count) for t in self.turns for k in t.kinds)
+        found: list[Sym] = []
+        for one in self.loops:
+            assert one.index is not None
+            up = (one.lo, one.step) == (ZERO, ONE)
+            down = (one.hi, one.step) == (_BELOW, _BELOW) and not counted
+            found.append(one.index if up or down else Sym(one.index.name, INT64))
+        return tuple(found)
 
 
 class KernelWriter:
@@ -73,6 +94,7 @@ class KernelWriter:
         self.kernels: list[Kernel] = []
         self._function, self._alias, self._affine, self._turns = function, alias, affine, turns
         self._positive, self._fresh_name = positive, fresh_name
+        self._known = frozenset(places_of(walk(function.body), ()))
 
     # nests
 
@@ -83,11 +105,14 @@ class KernelWriter:
             if isinstance(s, Alloc) and not all(isinstance(n, Const) for n in s.shape):
                 raise NotItemsError(f"it makes the array '{s.target.name}', whose size is not a constant", s)
             if isinstance(s, Load | Store) and on_host(s.array):
-                raise NotItemsError(f"it reads or writes '{s.array.name}', which host code reads and writes too", s)
+                raise NotItemsError(
+                    f"it reads or writes '{s.array.name}', which host code reads and writes too", s
+                )
         return self._written(nest)
 
     def _collapsed(self, loop: Loop) -> Nest:
         loops, between, turns = [loop], list[Stmt](), [self._turns.of(loop)]
+        before: list[Stmt] = []
         if any(isinstance(k, Count) for k in turns[0].kinds):
             return Nest((loop,), (), tuple(turns))
         while len(loops) < AXES:
@@ -96,6 +121,8 @@ class KernelWriter:
                 break
             heads, inner = found
             inside = defined((*between, *heads)) | {x for one in loops for x in (one.index, *one.params)}
+            first = _invariant(heads, inside)
+            inside -= defined(first)
             if any(a in inside for a in (inner.lo, inner.hi, inner.step)):
                 break
             try:
@@ -105,12 +132,15 @@ class KernelWriter:
             if any(isinstance(k, Count) for k in more.kinds):
                 break
             loops.append(inner)
-            between += heads
+            before += first
+            between += [s for s in heads if s not in first]
             turns.append(more)
-        return Nest(tuple(loops), tuple(between), tuple(turns))
+        return Nest(tuple(loops), tuple(between), tuple(turns), tuple(before))
 
     def _written(self, nest: Nest) -> Block:
-        loop, b = nest.loops[0], Builder(nest.loops[0].span)
+        loop, b = nest.loops[0], Builder(nest.loops[0].span, simplify=True)
+        for s in nest.before:
+            b.append(s)
         extents: list[Atom] = []
         for one in nest.loops:
             assert one.lo is not None and one.hi is not None and one.step is not None
@@ -124,7 +154,7 @@ class KernelWriter:
             partial = self._with_totals(b, nest, body, counts, tuple(extents), summed)
         else:
             partial = ()
-            items = tuple(map(_item, nest.loops))
+            items = nest.items()
             env = self._same(nest)
             block = (*self._counted(b, nest, items[0], env), *self._indices(nest, items), *body)
             self._launch(b, nest, Rewriter(env).block(block), counts, items, tuple(extents))
@@ -143,7 +173,7 @@ class KernelWriter:
             mine = self._alias.roots(store.array)
             return not mine <= own and (anywhere or not mine.isdisjoint(roots))
 
-        return with_atomics(block, meets, self._affine)
+        return with_atomics(block, meets, self._affine, nest.last.nexts)
 
     def _indices(self, nest: Nest, items: tuple[Sym, ...]) -> Block:
         """Each loop's index from the number of its turn."""
@@ -194,7 +224,7 @@ class KernelWriter:
         loop, last = nest.loops[0], nest.last
         assert loop.index is not None
         turn, first, items = Sym("turn", INT64), Sym("first", INT64), Sym("items", INT64)
-        axes = tuple(map(_item, nest.loops))
+        axes = nest.items()
         places = _places(turn, counts, axes, loop.span)
         env = self._same(nest)
         total: Atom = counts[0]
@@ -235,6 +265,7 @@ class KernelWriter:
     ) -> tuple[Sym, ...]:
         loop = nest.loops[0]
         own = {*counts, *items}
+        body = _with_casts_before(b, body, own)
         read = free(body) | {t.neutral for t in totals if isinstance(t.neutral, Sym)}
         given = tuple(sorted(read - own, key=lambda s: s.uid))
         line = f"line {loop.span.line}" if loop.span.line > 0 else ""
@@ -260,24 +291,54 @@ class KernelWriter:
         restrict = len(frozenset[Sym]().union(*roots)) == sum(map(len, roots))
         self.kernels.append(
             Kernel(
-                function.name, function, counts, items, given, totals, positive, restrict, function.span
+                function.name,
+                function,
+                counts,
+                items,
+                given,
+                totals,
+                positive,
+                self._known,
+                restrict,
+                function.span,
             )
         )
 
-    def single(self, group: Block) -> Block:
-        """A kernel of one work item that runs the statements."""
+    def single(self, group: Block, read: tuple[Sym, ...]) -> Block:
+        """A kernel of one work item that runs the statements; `read`: what the host asks for."""
 
         def never(_: Store) -> bool:
             return False
 
         body = with_atomics(group, never, self._affine)
         span = group[0].span
+        if read:
+            return self._reading(body, read, span)
         given = tuple(sorted(free(body), key=lambda s: s.uid))
         name = self._fresh_name(self._function.name)
         line = f"line {span.line}" if span.line > 0 else ""
         function = Function(name, given, body, (), line, span)
         self._add(function, (), (), given, (), self._positive)
         return (Call((), name, given, span),)
+
+    def _reading(self, body: Block, read: tuple[Sym, ...], span: Span) -> Block:
+        """As totals of one turn of one work item."""
+        count, turn, first, items = (Sym(n, INT64) for n in ("n_items", "turn", "first", "items"))
+        params, results = tuple(map(fresh, read)), tuple(map(fresh, read))
+        zeros = tuple(const_of(False if s.type == BOOL else 0, s.type) for s in read)
+        loop = Loop(turn, first, count, items, params, zeros, body, read, results, None, span)
+        totals = tuple(
+            Total("first", None, s.type, z)
+            for s, z in zip(read, zeros, strict=True)
+            if isinstance(s.type, Scalar)
+        )
+        given = tuple(sorted(free(body), key=lambda s: s.uid))
+        name = self._fresh_name(self._function.name)
+        line = f"line {span.line}" if span.line > 0 else ""
+        function = Function(name, (count, first, items, *given), (loop,), results, line, span)
+        positive = self._positive | {count, first, items, turn}
+        self._add(function, (count,), (first, items), given, totals, positive)
+        return (Call(read, name, (ONE, *given), span),)
 
     # what is left after the loop
 
@@ -297,12 +358,6 @@ class KernelWriter:
                     b.append(Let(r, kind.op, (init, partial[k]), kind.fn, loop.span))
                 case Reduction():
                     b.append(Let(r, "stop_gradient", (partial[k],), None, loop.span))
-
-
-def _item(loop: Loop) -> Sym:
-    """The number of the turn: the loop's index where that counts from 0."""
-    assert loop.index is not None
-    return loop.index if (loop.lo, loop.step) == (ZERO, ONE) else Sym(loop.index.name, INT64)
 
 
 def _places(turn: Sym, counts: tuple[Sym, ...], axes: tuple[Sym, ...], span: Span) -> tuple[Let, ...]:
@@ -327,6 +382,46 @@ def _neutral(kind: object, init: Atom) -> Atom:
     return const_of(0 if kind.op == "add" else 1, init.type)
 
 
+class _Casts(Rewriter):
+    """Takes out casts of numbers from the host."""
+
+    def __init__(self, outside: Set[Sym]):
+        super().__init__()
+        self._outside = outside
+        self.found: dict[tuple[Atom, Type], Let] = {}
+
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        stmt = self.rebuild(stmt)
+        if not isinstance(stmt, Let) or stmt.op != "cast" or stmt.args[0] not in self._outside:
+            return (stmt,)
+        first = self.found.setdefault((stmt.args[0], stmt.target.type), stmt)
+        self.env[stmt.target] = first.target
+        return ()
+
+
+def _with_casts_before(b: Builder, body: Block, own: Set[Sym]) -> Block:
+    """The body with casts of the host's numbers made by the host: a float32 kernel is given a float32."""
+    casts = _Casts(free(body) - own)
+    body = casts.block(body)
+    for cast in casts.found.values():
+        b.append(cast)
+    return body
+
+
+_INTEGERS = frozenset({"dim", "add", "sub", "mul", "neg", "min", "max", "nonneg"})
+
+
+def _invariant(heads: Sequence[Stmt], inside: Set[Sym | None]) -> list[Stmt]:
+    """Sums and products of integers that are the same in every turn; they cannot fail."""
+    found: list[Stmt] = []
+    known = set(inside)
+    for s in heads:
+        if isinstance(s, Let) and s.op in _INTEGERS and s.target.type == INT64 and known.isdisjoint(s.args):
+            found.append(s)
+            known.discard(s.target)
+    return found
+
+
 def _only_loop(loop: Loop) -> tuple[list[Stmt], Loop] | None:
     """What stands before the one loop that a loop's body is, and that loop, if it carries what the outer one does."""
     *heads, inner = loop.body or (None,)
@@ -334,5 +429,3 @@ def _only_loop(loop: Loop) -> tuple[list[Stmt], Loop] | None:
         return None
     through = loop.params == inner.inits and loop.nexts == inner.results
     return (list(heads), inner) if through else None  # type: ignore[arg-type]
-
-

@@ -163,7 +163,12 @@ class Body:
             return
         place = self.show.element(stmt.array, stmt.index)
         inner = self.plan.nested.get(stmt.value) if isinstance(stmt.value, Sym) else None
-        if isinstance(inner, Let) and inner.op in ("add", "sub", "mul") and inner.target.type == type and type.is_float:
+        if (
+            isinstance(inner, Let)
+            and inner.op in ("add", "sub", "mul")
+            and inner.target.type == type
+            and type.is_float
+        ):
             a, b = inner.args
             if self.show.typed(a, type) == place:
                 symbol = {"add": "+", "sub": "-", "mul": "*"}[inner.op]
@@ -264,6 +269,8 @@ class Body:
             by = 1 if step is None else step.integer
             test = f"{count} {'<' if by > 0 else '>'} {hi}"
             move = f"{count}++" if by == 1 else f"{count}--" if by == -1 else f"{count} += {by}"
+        elif step in self.show.counts:
+            test, move = f"{count} < {hi}", f"{count} += {self.show.text(step)}"
         else:
             name = self._fixed(step, index.type, f"{loop.index.name}_step", loop.span)
             test = f"{name} > 0 ? {count} < {hi} : {count} > {hi}"
@@ -337,16 +344,25 @@ class Body:
                 continue
             kept = [(c, self.names.fresh(f"{c.place}_next")) for c in group]
             for c, name in kept:
-                self.emit(f"const {c_type(types[c.place])} {name} = {self.show.typed(c.value, types[c.place])};")
+                self.emit(
+                    f"const {c_type(types[c.place])} {name} = {self.show.typed(c.value, types[c.place])};"
+                )
             for c, name in kept:
                 self.emit(f"{c.place} = {name};")
 
     def _assign(self, place: str, value: Atom, type: Scalar) -> None:
         inner = self.plan.nested.get(value) if isinstance(value, Sym) else None
-        if isinstance(inner, Let) and inner.op in ("add", "sub", "mul") and inner.target.type == type and type.is_float:
+        if (
+            isinstance(inner, Let)
+            and inner.op in ("add", "sub", "mul")
+            and inner.target.type == type
+            and type.is_float
+        ):
             a, b = inner.args
             if self.show.typed(a, type) == place:
-                self.emit(f"{place} {'+-*'[('add', 'sub', 'mul').index(inner.op)]}= {self.show.typed(b, type)};")
+                self.emit(
+                    f"{place} {'+-*'[('add', 'sub', 'mul').index(inner.op)]}= {self.show.typed(b, type)};"
+                )
                 return
         self.emit(f"{place} = {self.show.typed(value, type)};")
 

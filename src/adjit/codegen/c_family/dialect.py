@@ -1,7 +1,7 @@
 """What differs between OpenCL C and CUDA C++: words, built-in indices, atomic operations.
 
-Both are written in the same names: `int64`, `uint64` and so on are types of those widths, `index` is the type of places in
-memory (`INDEX`, an `int` where every array of a launch is small enough, else 64 bits wide).
+Both are written in the same names: `int64`, `uint64` and so on are types of those widths, `index` is the type of
+places in memory (`INDEX`, an `int` where every array of a launch is small enough, else 64 bits wide).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 class Dialect:
     """The words of one language.
 
-    item: the number of the work item along an axis; items: how many there are; lane, block: of the first axis, the place
-    in the work-group, and the group's. function: what stands before a helper function. wide: the integer type of 64 bits.
+    item: the number of the work item along an axis; items: how many there are; lane, block: of the first axis, the
+    place in the work-group, and the group's. function: what stands before a helper function. wide: the integer type
+    of 64 bits.
     """
 
     name: str

@@ -16,7 +16,7 @@ from adjit.codegen.c_family.memory import Memory
 from adjit.codegen.c_family.scalars import ATOM, UNARY, c_type, literal, unsigned_type
 from adjit.codegen.nesting import Plan
 from adjit.errors import UnsupportedError
-from adjit.ir.core import Atom, Const, Let, Load, Span, Stmt, Sym, Undef
+from adjit.ir.core import Atom, Const, Let, Load, Stmt, Sym, Undef
 from adjit.ir.types import BOOL, FLOAT32, FLOAT64, INT64, UINT64, Scalar
 
 Printed = tuple[str, int]
@@ -35,8 +35,9 @@ _SMALL = 2**31
 class Expressions:
     """Prints expressions of one kernel.
 
-    name: the variable of a symbol. memory: what an array symbol refers to. nonnegative: whether an index is proven not to
-    be negative. places: integers that are places or extents, and cannot make a sum overflow. counts: numbers of work items, positive.
+    name: the variable of a symbol. memory: what an array symbol refers to. nonnegative: whether an index is proven
+    not to be negative. places: integers that are places or extents, and cannot make a sum overflow. counts: numbers
+    of work items, positive.
     """
 
     def __init__(
@@ -127,7 +128,11 @@ class Expressions:
             case "cast":
                 return self._cast(args[0], type)
             case "select":
-                cond, a, b = self.text(args[0], 3), self.typed(args[1], type, 3), self.typed(args[2], type, _CHOICE)
+                cond, a, b = (
+                    self.text(args[0], 3),
+                    self.typed(args[1], type, 3),
+                    self.typed(args[2], type, _CHOICE),
+                )
                 return f"{cond} ? {a} : {b}", _CHOICE
             case "dim":
                 array, axis = args
@@ -138,14 +143,19 @@ class Expressions:
             case "not_" | "logical_not":
                 return f"!{self.typed(args[0], BOOL, UNARY)}", UNARY
             case "logical_and" | "logical_or" | "logical_xor":
-                symbol, level = {"and": ("&&", 4), "or": ("||", 3), "xor": ("!=", 8)}[op.removeprefix("logical_")]
+                symbol, level = {"and": ("&&", 4), "or": ("||", 3), "xor": ("!=", 8)}[
+                    op.removeprefix("logical_")
+                ]
                 a, b = (self.typed(x, BOOL, level + 1) for x in args)
                 return f"{a} {symbol} {b}", level
             case "invert":
                 return f"{'!' if type.is_bool else '~'}{self.typed(args[0], type, UNARY)}", UNARY
             case _ if op in _BITS:
                 symbol, level = _BITS[op]
-                return f"{self.typed(args[0], type, level)} {symbol} {self.typed(args[1], type, level + 1)}", level
+                return (
+                    f"{self.typed(args[0], type, level)} {symbol} {self.typed(args[1], type, level + 1)}",
+                    level,
+                )
             case "lshift":
                 shifted = f"({unsigned_type(type)}){self.text(args[0], _CAST)} << {self.text(args[1], 11)}"
                 return f"({c_type(type)})({shifted})", _CAST
@@ -322,27 +332,3 @@ def _common(a: Scalar, b: Scalar) -> Scalar | None:
         other = b if a == UINT64 else a
         return UINT64 if other.is_unsigned or other.is_bool else None
     return INT64
-
-
-def places_of(plan_lets: list[Let], known: set[Sym]) -> set[Sym]:
-    """Integers made of places and extents by sums and products: `known`, and those that follow."""
-    places = set(known)
-    factors: set[Sym] = set()
-    for let in plan_lets:
-        if let.target.type != INT64:
-            continue
-        inner = [a for a in let.args if isinstance(a, Sym)]
-        plain = all(-_SMALL < a.integer < _SMALL for a in let.args if isinstance(a, Const) and a.type == INT64)
-        if let.op == "dim":
-            places.add(let.target)
-        elif let.op in ("add", "sub", "neg", "nonneg", "min", "max", "mod", "floordiv", "cast") and plain:
-            if all(a in places for a in inner) and all(a.type == INT64 for a in let.args):
-                places.add(let.target)
-                factors.update({let.target} if any(a in factors for a in inner) else ())
-        elif let.op == "mul" and plain and all(a in places and a not in factors for a in inner):
-            places.add(let.target)
-            factors.add(let.target)
-    return places
-
-
-__all__ = ["Expressions", "places_of", "unsupported"]

@@ -1,7 +1,7 @@
-"""Small functions that C lacks: Python's division, powers, choices among NaNs, the strong zero, atomic updates of floats.
+"""Small functions that C lacks: Python's division, powers, choices among NaNs, the strong zero, atomic updates.
 
-Each is written for one type, `name_type`, and copied into the text where it is called. What Numba's compiled code does at
-the edges holds here: an integer divided by zero is 0 (kernels do not raise), sums of integers wrap around.
+Each is written for one type, `name_type`, and copied into the text where it is called. What Numba's compiled code
+does at the edges holds here: an integer divided by zero is 0 (kernels do not raise), sums of integers wrap around.
 """
 
 from __future__ import annotations
@@ -204,5 +204,15 @@ def _swapped(dialect: Dialect, op: str, type: Scalar, U: str) -> str:
 
 
 _OPENCL = {"float32": "float", "float64": "double", "int64": "long", "uint64": "ulong"}
-_CUDA_FLOAT = {"float32": "__uint_as_float", "float64": "__longlong_as_double", "int64": "(int64)", "uint64": ""}
-_CUDA_WORD = {"float32": "__float_as_uint", "float64": "__double_as_longlong", "int64": "(uint64)", "uint64": ""}
+_CUDA_FLOAT = {
+    "float32": "__uint_as_float",
+    "float64": "__longlong_as_double",
+    "int64": "(int64)",
+    "uint64": "",
+}
+_CUDA_WORD = {
+    "float32": "__float_as_uint",
+    "float64": "__double_as_longlong",
+    "int64": "(uint64)",
+    "uint64": "",
+}

@@ -1,26 +1,28 @@
 """Prints one kernel: its parameters, the place of the work item, the body, and sums over the work-group.
 
-An array is given as a pointer, the place of its first element, its extents, and its strides where its layout does not say
-them. What work items add up is combined in each work-group in a fixed order, then by the host, group by group.
+An array is given as a pointer, the place of its first element, its extents, and its strides where its layout does not
+say them. What work items add up is combined in each work-group in a fixed order, then by the host, group by group.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adjit.analysis.places import places_of
 from adjit.codegen.c_family.body import Body
 from adjit.codegen.c_family.dialect import Dialect, header, item
-from adjit.codegen.c_family.expressions import Expressions, places_of
+from adjit.codegen.c_family.expressions import Expressions
 from adjit.codegen.c_family.helpers import has_atomic, helper, wants_wide
 from adjit.codegen.c_family.memory import Memory, layout_strides
-from adjit.codegen.c_family.scalars import c_type, memory_type
+from adjit.codegen.c_family.scalars import memory_type
 from adjit.codegen.c_family.words import TAKEN
+from adjit.codegen.comments import source_line
 from adjit.codegen.lines import INDENT
 from adjit.codegen.names import Names
 from adjit.codegen.nesting import Plan
 from adjit.errors import UnsupportedError
-from adjit.ir.core import Atom, Const, Function, Let, Loop, Store, Sym
-from adjit.ir.types import BOOL, INT64, Array, Scalar
+from adjit.ir.core import Atom, Const, Function, Let, Store, Sym
+from adjit.ir.types import BOOL, Array, Scalar
 from adjit.ir.visit import inner_targets, operands, targets, walk
 from adjit.transform.kernel_body import Kernel, Total
 
@@ -62,7 +64,7 @@ class _Printer:
         plan = Plan(f)
         self._body = Body(f, plan, self._names, self._arrays)
         self._body.show = Expressions(
-            dialect, plan, self._body.name, self._memory, self._nonnegative, self._places(f), frozenset(kernel.counts)
+            dialect, plan, self._body.name, self._memory, self._nonnegative, self._places(f), self._positive()
         )
 
     def printed(self) -> Printed:
@@ -82,7 +84,8 @@ class _Printer:
         head += self._place()
         body.block(kernel.function.body)
         tail = self._totals(outs)
-        title = f"// {kernel.function.doc}\n" if kernel.function.doc else ""
+        quoted = (source_line(kernel.span) or "").rstrip("\\ ")
+        title = f"// {kernel.function.doc}: {quoted}\n" if kernel.function.doc else ""
         signature = f"{self._dialect.kernel} {kernel.name}({', '.join(params)})"
         text = "\n".join([f"{title}{signature}", "{", *head, *body.top, *body.lines, *tail, "}", ""])
         return Printed(text, tuple(body.show.helpers), self._fp64(), self._wide(tuple(body.show.helpers)))
@@ -118,7 +121,9 @@ class _Printer:
         """Whether the kernel may write the array, also by a view of it."""
         views = {s}
         for stmt in walk(self._kernel.function.body):
-            if any(a in views for a in operands(stmt)) and any(isinstance(t.type, Array) for t in targets(stmt)):
+            if any(a in views for a in operands(stmt)) and any(
+                isinstance(t.type, Array) for t in targets(stmt)
+            ):
                 return True
         return s in self._stored
 
@@ -132,10 +137,12 @@ class _Printer:
 
     def _places(self, f: Function) -> set[Sym]:
         kernel = self._kernel
-        known = {*kernel.counts, *kernel.items}
-        stmts = list(walk(f.body))
-        known |= {s.index for s in stmts if isinstance(s, Loop) and s.index is not None and s.index.type == INT64}
-        return places_of([s for s in stmts if isinstance(s, Let)], known)
+        return places_of(walk(f.body), {*kernel.counts, *kernel.items, *kernel.places})
+
+    def _positive(self) -> frozenset[Sym]:
+        """Numbers of work items: where one runs, they are not zero."""
+        kernel = self._kernel
+        return frozenset({*kernel.counts, *(kernel.items[1:] if kernel.totals else ())})
 
     # the work item
 
@@ -164,13 +171,19 @@ class _Printer:
         kernel, d = self._kernel, self._dialect
         if not kernel.totals:
             return []
-        lines = [f"// what the work items of a block come to, in a fixed order", f"const int lane = {d.lane};"]
+        lines = ["// what the work items of a block come to, in a fixed order", f"const int lane = {d.lane};"]
         blocks = [self._names.fresh(f"{r.name}_of_items") for r in _results(kernel)]
         for t, block, a in zip(kernel.totals, blocks, kernel.function.results, strict=True):
             lines += [f"{d.shared} {memory_type(t.type)} {block}[BLOCK];"]
             lines += [f"{block}[lane] = {self._body.show.typed(a, t.type)};"]
-        lines += [d.barrier, "for (int half_ = BLOCK / 2; half_ > 0; half_ /= 2) {", f"{INDENT}if (lane < half_) {{"]
+        lines += [
+            d.barrier,
+            "for (int half_ = BLOCK / 2; half_ > 0; half_ /= 2) {",
+            f"{INDENT}if (lane < half_) {{",
+        ]
         for t, block in zip(kernel.totals, blocks, strict=True):
+            if t.op == "first":
+                continue
             combined = self._combined(t, f"{block}[lane]", f"{block}[lane + half_]")
             lines.append(f"{INDENT * 2}{block}[lane] = {combined};")
         lines += [f"{INDENT}}}", f"{INDENT}{d.barrier}", "}", "if (lane == 0) {"]
@@ -191,7 +204,11 @@ class _Printer:
         f = self._kernel.function
         symbols = [*f.params]
         for stmt in walk(f.body):
-            symbols += [*targets(stmt), *inner_targets(stmt), *(a for a in operands(stmt) if isinstance(a, Sym))]
+            symbols += [
+                *targets(stmt),
+                *inner_targets(stmt),
+                *(a for a in operands(stmt) if isinstance(a, Sym)),
+            ]
             symbols += [a for a in operands(stmt) if isinstance(a, Const)]  # type: ignore[misc]
         return {(s.type.dtype if isinstance(s.type, Array) else s.type).name for s in symbols}  # type: ignore[union-attr]
 

@@ -51,7 +51,9 @@ class Views:
         assert isinstance(array, Array)
         base = self._names.fresh(name)
         space = "" if of.local else self._pointer
-        lines.append(f"{space}{memory_type(array.dtype)} *const {base} = {of.base} + {' + '.join(terms) or '0'};")
+        lines.append(
+            f"{space}{memory_type(array.dtype)} *const {base} = {of.base} + {' + '.join(terms) or '0'};"
+        )
         return Memory(base, tuple(extents), tuple(strides), of.local), lines
 
     def _slice(self, item: Slice, n: str, name: str, lines: list[str]) -> tuple[str, str, str]:

@@ -21,6 +21,7 @@ class HostPrinter(Printer):
     def __init__(self, function: Function, callees: Mapping[str, str], on_host: Callable[[Atom], bool]):
         self._on_host = on_host
         super().__init__(function, "python", True, callees, None, taken=frozenset({DEVICE}))
+        self.contiguous = True  # device arrays know their strides
 
     def given(self, arguments: Iterable[str]) -> Iterable[str]:
         return (DEVICE, *arguments)
@@ -40,7 +41,11 @@ class HostPrinter(Printer):
         return f"{DEVICE}.full({shape}, {self.show.text(fill)}, {dtype_name(type.dtype)}{order})"
 
     def grown(self, stmt: Ensure, name: str, need: str) -> str:
-        return super().grown(stmt, name, need) if self._on_host(stmt.target) else f"{DEVICE}.grow({name}, {need})"
+        return (
+            super().grown(stmt, name, need)
+            if self._on_host(stmt.target)
+            else f"{DEVICE}.grow({name}, {need})"
+        )
 
     def list_of(self, element: Array) -> str:
         return "[]"

@@ -1,7 +1,7 @@
 """The device of one call: the queue of its arrays, allocations on it, and arrays on their way in and out.
 
-Nothing is kept between calls. All arrays of a call are in one context; those of another queue than the first's are waited
-for before the program starts, and the program is waited for where such there were.
+Nothing is kept between calls. All arrays of a call are in one context; those of another queue than the first's are
+waited for before the program starts, and the program is waited for where such there were.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ class Device:
         """An array as the user has arrays; anything else as it is."""
         if not isinstance(a, DeviceArray):
             return a
-        return cl_array.Array(
-            self.queue, a.shape, a.dtype, data=a.buffer, offset=a.offset, strides=a.strides
-        )
+        return cl_array.Array(self.queue, a.shape, a.dtype, data=a.buffer, offset=a.offset, strides=a.strides)
 
 
 def _too_large(size: int, limit: int, device: Any) -> MemoryLimitError:
@@ -100,7 +98,7 @@ def _too_large(size: int, limit: int, device: Any) -> MemoryLimitError:
 
 
 def on_device(call: Callable[..., Any], results: int) -> Callable[..., Any]:
-    """A host function of generated code as a function of pyopencl arrays; its first `results` results are the user's."""
+    """A host function of generated code as one of pyopencl arrays; its first `results` results are the user's."""
 
     def run(*args: Any) -> tuple[Any, ...]:
         device, others = _device_of(args)
@@ -147,4 +145,3 @@ def check_array(a: Any, name: str) -> None:
     size = a.dtype.itemsize
     if a.offset % size or any(s % size for s in a.strides):
         raise ArgumentError(f"'{name}' is not aligned in memory", "pass a copy")
-

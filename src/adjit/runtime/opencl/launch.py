@@ -23,7 +23,7 @@ from adjit.runtime.opencl.memory import DeviceArray
 BLOCK = 64
 """Work items of a work-group that makes totals."""
 _GROUPS = 256
-_SHAPES = ((), (BLOCK,), (32, 4), (32, 2, 2))
+_SHAPES = ((1,), (BLOCK,), (32, 4), (32, 2, 2))
 _SMALL = 2**31 - 1
 _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -32,6 +32,7 @@ _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "max": lambda a, b: b if b > a else a,
     "and_": operator.and_,
     "or_": operator.or_,
+    "first": lambda a, _: a,
 }
 
 
@@ -72,7 +73,7 @@ class Source:
 
     def _build(self, context: Any, device: Any, index: str) -> Any:
         self.check(device)
-        options = [f"-DINDEX={index}", f"-DBLOCK={BLOCK}"]
+        options = [f"-DINDEX={index}", f"-DBLOCK={BLOCK}", "-w"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")
         try:
@@ -80,14 +81,16 @@ class Source:
                 warnings.simplefilter("ignore", cl.CompilerWarning)
                 return cl.Program(context, self._text).build(options, devices=[device])
         except cl.RuntimeError as error:
-            raise DeviceError(f"the kernels of this program do not compile on '{device.name}':\n{error}") from error
+            raise DeviceError(
+                f"the kernels of this program do not compile on '{device.name}':\n{error}"
+            ) from error
 
 
 class Launch:
     """Launches one kernel: `launch(device, *counts, *given)` gives the totals, as a tuple of numbers.
 
-    axes: how many counts there are. given: for each argument the type of a number, or the layout of an array. totals: for
-    each the operation and the type.
+    axes: how many counts there are. given: for each argument the type of a number, or the layout of an array. totals:
+    for each the operation and the type.
     """
 
     def __init__(self, source: Source, name: str, axes: int, given: tuple[str, ...], totals: tuple[str, ...]):
@@ -113,8 +116,8 @@ class Launch:
         flat = [index(x) if type(x) is int else x for x in flat]
         if self._totals:
             return self._with_totals(device, kernel, int(np.prod(counts, dtype=np.int64)), flat)
-        shape = _SHAPES[self._axes] or (1,)
-        items = tuple(-(-int(n) // b) * b for n, b in zip(reversed(counts), shape, strict=True)) or (1,)
+        shape = _SHAPES[self._axes]
+        items = tuple(-(-int(n) // b) * b for n, b in zip(reversed(counts or (1,)), shape, strict=True))
         device.enqueued(kernel(device.queue, items, shape, *flat, wait_for=device.before))
         return ()
 
@@ -132,7 +135,12 @@ class Launch:
         groups = max(1, min(_GROUPS, -(-turns // BLOCK)))
         parts = [device.empty((groups,), np.uint8 if t.kind == "b" else t) for _, t in self._totals]
         event = kernel(
-            device.queue, (groups * BLOCK,), (BLOCK,), *flat, *(p.buffer for p in parts), wait_for=device.before
+            device.queue,
+            (groups * BLOCK,),
+            (BLOCK,),
+            *flat,
+            *(p.buffer for p in parts),
+            wait_for=device.before,
         )
         device.enqueued(event)
         found: list[Any] = []
@@ -146,11 +154,10 @@ class Launch:
 
 
 def _append(flat: list[Any], a: DeviceArray, layout: str) -> None:
-    """What stands for an array: buffer, place of its first element, extents, and strides unless the layout says them."""
+    """What stands for an array: buffer, place of its first element, extents, strides unless the layout says them."""
     size = a.dtype.itemsize
     flat.append(a.buffer)
     flat.append(np.int64(a.offset // size))
     flat += a.shape
     if layout == "A":
         flat += [s // size for s in a.strides]
-

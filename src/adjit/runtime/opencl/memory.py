@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 
-
 class DeviceArray:
     """An array in a buffer: byte offset of its first element, shape, strides in bytes."""
 
     __slots__ = ("buffer", "dtype", "offset", "shape", "strides")
 
-    def __init__(self, buffer: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any):
+    def __init__(
+        self, buffer: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
+    ):
         self.buffer, self.offset, self.shape, self.strides = buffer, offset, shape, strides
         self.dtype = dtype
 
@@ -86,5 +87,3 @@ def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 def f_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Strides of contiguous memory in Fortran's order."""
     return c_strides(shape[::-1], itemsize)[::-1]
-
-

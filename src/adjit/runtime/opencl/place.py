@@ -81,11 +81,13 @@ def private(a: Any, order: str) -> Any:
     made = cl_array.empty(a.queue, a.shape, a.dtype, order=order)
     if a.size == 0:
         return made
-    if layout_of(a) != order and a.ndim > 1 or layout_of(a) == "A":
+    if (layout_of(a) != order and a.ndim > 1) or layout_of(a) == "A":
         raise ArgumentError(
             "an array that is not contiguous in the order of what it belongs to",
             f"make it contiguous first (order '{order}')",
         )
     nbytes = a.size * a.dtype.itemsize
-    made.add_event(cl.enqueue_copy(a.queue, made.base_data, a.base_data, src_offset=a.offset, byte_count=nbytes))
+    made.add_event(
+        cl.enqueue_copy(a.queue, made.base_data, a.base_data, src_offset=a.offset, byte_count=nbytes)
+    )
     return made
