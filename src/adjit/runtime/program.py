@@ -164,7 +164,8 @@ def _compiled(
     pullback = None if meta["pullback"] is None else with_room(namespace[meta["pullback"]], meta["lines"])
     if request.place:
         call = entered(request.place, namespace[meta["call"]], meta["n_results"])
-        pullback = pullback and entered(request.place, namespace[meta["pullback"]], 0)
+        if pullback is not None:
+            pullback = entered(request.place, namespace[str(meta["pullback"])], 0)
     if meta["recording"]:
         call = limited(call, request.memory, meta["span"])
     return Compiled(
@@ -222,7 +223,9 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     for p in active:
         if not p.type.differentiable:
             raise ArgumentError(f"`{p.name}` of type {p.type} carries no derivative")
-    if is_reserved(function.name) or (request.place and function.name in RESERVED_ON_DEVICE):  # by this name the generated text means something else
+    if is_reserved(function.name) or (
+        request.place and function.name in RESERVED_ON_DEVICE
+    ):  # by this name the generated text means something else
         primal = replace(primal, function=replace(function, name=f"{function.name}_function"))
     build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
     module, meta = build_kind(request, primal, active, meta)

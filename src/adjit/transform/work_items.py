@@ -122,7 +122,7 @@ class KernelWriter:
             heads, inner = found
             inside = defined((*between, *heads)) | {x for one in loops for x in (one.index, *one.params)}
             first = _invariant(heads, inside)
-            inside -= defined(first)
+            inside -= defined(tuple(first))
             if any(a in inside for a in (inner.lo, inner.hi, inner.step)):
                 break
             try:

@@ -334,7 +334,7 @@ class Body:
             assert isinstance(s.type, Scalar)
             reads = frozenset(self.name(r) for r in self.plan.leaves(v) if isinstance(r.type, Scalar))
             plain = isinstance(v, Sym) and v not in self.plan.nested
-            if plain and reads == {self.name(s)}:
+            if plain and reads == frozenset((self.name(s),)):
                 continue
             pending.append((Copy(self.name(s), v, reads), s.type))
         types = {c.place: t for c, t in pending}

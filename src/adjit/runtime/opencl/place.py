@@ -34,7 +34,9 @@ def _root(a: Any) -> tuple[int, int]:
     base, offset = a.base_data, a.offset
     if base is None:
         return 0, offset
-    parent = base.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT) if isinstance(base, cl.MemoryObject) else None
+    parent: Any = (
+        base.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT) if isinstance(base, cl.MemoryObject) else None
+    )
     if parent is None:
         return base.int_ptr, offset
     return parent.int_ptr, offset + base.get_info(cl.mem_info.OFFSET)
@@ -87,7 +89,6 @@ def private(a: Any, order: str) -> Any:
             f"make it contiguous first (order '{order}')",
         )
     nbytes = a.size * a.dtype.itemsize
-    made.add_event(
-        cl.enqueue_copy(a.queue, made.base_data, a.base_data, src_offset=a.offset, byte_count=nbytes)
-    )
+    target: Any = made.base_data
+    made.add_event(cl.enqueue_copy(a.queue, target, a.base_data, src_offset=a.offset, byte_count=nbytes))
     return made
