@@ -223,9 +223,8 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     for p in active:
         if not p.type.differentiable:
             raise ArgumentError(f"`{p.name}` of type {p.type} carries no derivative")
-    if is_reserved(function.name) or (
-        request.place and function.name in RESERVED_ON_DEVICE
-    ):  # by this name the generated text means something else
+    taken = is_reserved(function.name) or (request.place and function.name in RESERVED_ON_DEVICE)
+    if taken:  # by this name the generated text means something else
         primal = replace(primal, function=replace(function, name=f"{function.name}_function"))
     build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
     module, meta = build_kind(request, primal, active, meta)
