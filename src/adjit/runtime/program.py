@@ -124,12 +124,13 @@ def _build(request: Request) -> Compiled:
     primal = _contracted(primal_of(request.f, request.specs), request)
     if request.place:
         parallel = interchange(everywhere(primal.function, parallel_nests))
-        primal = replace(primal, function=parallel, out=placed(primal.out, request.place))
+        primal = replace(primal, function=parallel)
     if request.boundscheck:
         primal = replace(primal, function=bounds_checked(primal.function))
     if request.pure:
         _refuse_written_captures(request, primal.function, _written(primal.function))
         primal = replace(primal, **pure(primal.function, primal.out))
+    primal = replace(primal, out=placed(primal.out, request.place)) if request.place else primal
     module, meta = _module(request, primal)
     meta["captures"] = len(primal.captures)
     text = device_text(module, meta["n_results"]) if request.place else render(module)
