@@ -145,6 +145,29 @@ def sparse(values, columns, start, x):
     return s
 
 
+@aj.kernel
+def root(a: Any, b: Any, y: Any) -> None:
+    """The root of r ** 3 + a r = b, to the last bits but a few."""
+    i = aj.index()
+    r = 1.0 + a[i]
+    step = 1.0
+    while abs(step) > 1e-10:
+        step = (r * r * r + a[i] * r - b[i]) / (3.0 * r * r + a[i])
+        r = r - step
+    y[i] = r
+
+
+def roots(a: Any, b: Any) -> float:
+    """Newton's method for each item, as many steps as it needs."""
+    n = a.shape[0]
+    y = np.zeros(n)
+    root(a, b, y, ndrange=n)
+    s = 0.0
+    for i in prange(n):
+        s += y[i] * y[i]
+    return s
+
+
 @dataclass(frozen=True)
 class ParallelProgram:
     """One program. bars: on gradient / forward (at most), one thread / two (at least), JAX / ours (at least)."""
@@ -192,6 +215,11 @@ def _matrix(rng: np.random.Generator, quick: bool) -> tuple[Any, ...]:
     return rng.random(20 * n), rng.integers(0, n, 20 * n), np.arange(0, 20 * n + 1, 20), rng.random(n)
 
 
+def _coefficients(rng: np.random.Generator, quick: bool) -> tuple[Any, ...]:
+    n = 20_000 if quick else 400_000
+    return rng.uniform(0.5, 1.5, n), rng.uniform(0.5, 3.0, n)
+
+
 _HEADS = (
     (red_black, _grid(1024, 100), (0, 1), red_black_jax),
     (red_black, _grid(32, 100), (0, 1), None),
@@ -200,6 +228,7 @@ _HEADS = (
     (particles, _particles, (0, 1), None),
     (convolution, _signal, (0, 1), None),
     (sparse, _matrix, (0, 3), None),
+    (roots, _coefficients, (0, 1), None),
 )
 PROGRAMS = (
     ParallelProgram("red-black kernels 1024, 100 sweeps", *_HEADS[0], ratio=2.6, ahead=8.0),
@@ -209,5 +238,6 @@ PROGRAMS = (
     ParallelProgram("particles, neighbour lists", *_HEADS[4], scaling=1.6),
     ParallelProgram("convolution, 31 weights", *_HEADS[5], scaling=1.5),
     ParallelProgram("sparse product, 20 a row", *_HEADS[6], scaling=1.5),
+    ParallelProgram("roots by Newton's method, a while loop", *_HEADS[7], scaling=1.6),
 )
 """Every program of the table."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from adjit.api.custom import custom_jvp as custom_jvp
     from adjit.api.custom import custom_vjp as custom_vjp
     from adjit.api.debug import debug_nans as debug_nans
+    from adjit.api.explain import explain as explain
     from adjit.api.grad import grad as grad
     from adjit.api.grad import value_and_grad as value_and_grad
     from adjit.api.index import index as index
@@ -71,6 +72,7 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "debug_nans",
+    "explain",
     "grad",
     "index",
     "jit",
@@ -98,6 +100,7 @@ _HOMES = {
     "adjit.api.check": ("CheckReport", "check_grad"),
     "adjit.api.custom": ("custom_jvp", "custom_vjp"),
     "adjit.api.debug": ("debug_nans",),
+    "adjit.api.explain": ("explain",),
     "adjit.api.grad": ("grad", "value_and_grad"),
     "adjit.api.index": ("index",),
     "adjit.api.jit": ("jit",),

@@ -517,6 +517,38 @@ def overwritten_by_a_call(x):
     return x[0] * b[0]
 
 
+@njit
+def shift_into(a, b, n):
+    """b is a but for the first call: what t is made of is written before t is read."""
+    if n > 0:
+        t = a[:-1] * 2.0
+        b[1:] += t
+        shift_into(a, a, n - 1)
+
+
+@njit
+def shifted(x, n):
+    shift_into(x, x.copy(), n)
+    return np.sum(x * x)
+
+
+@njit
+def scale_beside(a, b, n):
+    """b is a but for the first call: its stores reach the element of a that the loop reads in each turn."""
+    if n > 0:
+        a[0] += 1.0
+        for j in range(1, a.shape[0]):
+            a[j] += a[0] * a[0]
+            b[j - 1] *= 0.5
+        scale_beside(a, a, n - 1)
+
+
+@njit
+def scaled(x, n):
+    scale_beside(x, x.copy(), n)
+    return np.sum(x * x)
+
+
 _rng = np.random.default_rng(5)
 
 
@@ -559,5 +591,7 @@ PROGRAMS = {
     "result_overwritten": (result_overwritten, (_x(2),)),
     "overwritten_by_a_call": (overwritten_by_a_call, (_x(1),)),
     "overlapping_views": (overlapping_views, (_x(3), 2)),
+    "array_of_two_names": (shifted, (_x(5), 3)),
+    "element_of_two_names": (scaled, (_x(5), 3)),
 }
 """Name -> (function, arguments); the first argument is differentiated."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from types import ModuleType
 from typing import Any
 
@@ -40,7 +41,7 @@ class Rubbish(ModuleType):
 @pytest.fixture
 def rubbish(monkeypatch: pytest.MonkeyPatch, uncompiled: None) -> None:
     monkeypatch.setattr(plain, "_NUMPY", Rubbish("numpy"))
-    monkeypatch.setattr(compile, "_loaded", {})
+    monkeypatch.setattr(compile, "_loaded", weakref.WeakValueDictionary())
 
 
 @pytest.mark.usefixtures("rubbish")

@@ -123,3 +123,20 @@ def test_the_tally_counts() -> None:
     assert (tally.passed, tally.rejected, tally.checked) == (2, 1, 4)
     assert tally.refused == {"first line": 1} and tally.failed == {"dot": 1}
     assert "1 refused, 1 failed" in tally.line
+
+
+def test_a_process_that_has_checked_enough_is_replaced(tmp_path: Path) -> None:
+    """Numba never frees what it compiled: no process checks more than its share."""
+    settings = Settings(seed=40, step=2, count=5, small=True, life=2, folder=tmp_path)
+    workers = Workers(settings, 1)
+    started: list[int] = []
+    start = workers._start
+
+    def counted(k: int, own: Settings) -> object:
+        started.append(own.seed)
+        return start(k, own)
+
+    workers._start = counted  # type: ignore[method-assign, assignment]
+    found = list(workers)
+    assert [outcome.seed for outcome in found] == [40, 42, 44, 46, 48]
+    assert started == [40, 44, 48]

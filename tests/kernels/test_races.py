@@ -210,3 +210,60 @@ def test_bounds_of_prange_and_negative_indices():
 
     with pytest.raises(IndexError, match="index -5 is out of bounds"):
         aj.jit(aj.options(below, boundscheck=True))(np.ones(4))
+
+
+@aj.kernel
+def both_ways(h):
+    i = aj.index()
+    if i == 0:
+        aj.atomic_add(h, 0, 1.0)
+        aj.atomic_max(h, 0, 1.0)
+    elif i == 2:
+        aj.atomic_add(h, 0, 1.0)
+
+
+def test_two_kinds_of_one_work_item_and_one_of_a_third():
+    at = line(both_ways, "atomic_max")
+    found = message(both_ways, 3, np.zeros(1))
+    assert f"work items 0 and 2 meet in 'h[0]': 0 updates it in line {at}" in found
+    assert aj.check_races(both_ways, 2, np.zeros(1)).items == 2
+
+
+@aj.kernel
+def products(y, a, b):
+    i = aj.index()
+    y[i] = np.dot(a, b[i])
+    if i == 2:
+        a[1] = 0.0
+
+
+@aj.kernel
+def solved(y, a, b):
+    i = aj.index()
+    y[i] = np.linalg.solve(a, b)[i]
+    if i == 0:
+        b[i] = 2.0
+
+
+def test_what_library_calls_read_is_noted():
+    rng = np.random.default_rng(0)
+    found = message(products, 3, np.zeros(3), np.ones(4), rng.random((3, 4)))
+    at, read = line(products, "a[1] = 0.0"), line(products, "np.dot")
+    assert f"work items 0 and 2 meet in 'a[1]': 0 reads it in line {read}, 2 writes it in line {at}" in found
+    assert aj.check_races(products, 2, np.zeros(3), np.ones(4), rng.random((3, 4))).items == 2
+    found = message(solved, 2, np.zeros(2), np.eye(2), np.ones(2))
+    assert "meet in 'b[0]'" in found
+    assert aj.check_races(solved, 1, np.zeros(2), np.eye(2), np.ones(2)).items == 1
+
+
+@aj.kernel
+def sorts(y, x):
+    i = aj.index()
+    y[i] = np.sort(x)[0]
+    if i == 1:
+        x[0] = -1.0
+
+
+def test_sorts_too():
+    found = message(sorts, 2, np.zeros(2), np.array([3.0, 1.0, 2.0]))
+    assert "meet in 'x[0]': 0 reads it" in found and "1 writes it" in found

@@ -189,6 +189,220 @@ def f(x):
         y[i] = r
     return np.sum(y)
 """, _vectors(1)),
+    "walks of data-dependent length": Program("""
+def f(x, seed):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(n):
+        state = seed[i]
+        at = x[i]
+        weight = 1.0
+        while abs(at) < 2.0 and weight > 0.1:
+            state = (state * 1103515245 + 12345) % 2147483648
+            step = state / 2147483648.0 - 0.4
+            at = at + step * at * x[i]
+            weight = weight * (0.7 + 0.2 * np.sin(at))
+        y[i] = at * weight
+    return np.sum(y * y)
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.integers(0, 1 << 30, n))),
+    "marching with a break": Program("""
+def f(o, d, k):
+    n = o.shape[0]
+    s = 0.0
+    for i in loop(n):
+        t = 0.1
+        light = 1.0
+        for m in range(k):
+            p = o[i] + t * d[i]
+            r = np.sqrt(p * p + 0.3) - 0.9
+            if r < 0.05:
+                break
+            light = light * np.exp(-0.1 * r)
+            t = t + abs(r) * 0.8
+        s += light * t
+    return s
+""", lambda rng, n: (rng.uniform(-3.0, -1.5, n), rng.uniform(0.5, 1.5, n), 12)),
+    "a record in a branch": Program("""
+def f(x, y):
+    n = x.shape[0]
+    z = np.zeros(n)
+    for i in loop(n):
+        t = x[i]
+        if x[i] > 1.0:
+            t = np.exp(t) * y[i]
+            t = t * t
+            if y[i] > 1.0:
+                t = np.sin(t) * t
+        else:
+            t = t * y[i]
+            t = np.cos(t) * t
+        z[i] = t * t
+    return np.sum(z)
+""", _vectors(2)),
+    "loops in branches": Program("""
+def f(x, count):
+    n = x.shape[0]
+    z = np.zeros(n)
+    for i in loop(n):
+        t = x[i]
+        if count[i] > 1:
+            for _ in range(3):
+                t = np.sin(t) * t + x[i]
+        else:
+            for _ in range(count[i] + 1):
+                t = t * t * 0.5
+        z[i] = t
+    return np.sum(z)
+""", lambda rng, n: (rng.uniform(0.5, 1.0, n), rng.integers(0, 4, n))),
+    "while in a turn, again and again": Program("""
+def f(x, k):
+    n = x.shape[0]
+    y = x.copy()
+    for step in range(k):
+        for i in loop(n):
+            r = y[i]
+            while r * r > 0.5 + 0.1 * step:
+                r = r * (0.8 + 0.1 * np.sin(r))
+            y[i] = r + 0.5 * y[i]
+        for i in loop(n - 1):
+            y[i] = y[i] * 0.9
+    return np.sum(y * y)
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), 3)),
+    "two records, one under the other": Program("""
+def f(x, m):
+    n = x.shape[0]
+    s = 0.0
+    for i in loop(n):
+        t = x[i]
+        for j in range(m[i]):
+            u = t
+            while u > 0.3:
+                u = u * u * 0.7
+            t = t + np.sin(u) * t
+        s += t * t
+    return s
+""", lambda rng, n: (rng.uniform(0.5, 1.0, n), rng.integers(0, 4, n))),
+    "neighbours until it is far": Program("""
+def f(x, v, start, index):
+    n = x.shape[0]
+    e = np.zeros(n)
+    for i in loop(n):
+        k = start[i]
+        w = 1.0
+        while k < start[i + 1] and w > 0.05:
+            d = x[i] - x[index[k]]
+            w = w * np.exp(-d * d) * (0.9 + 0.1 * v[index[k]])
+            e[i] += w * v[i]
+            k += 1
+    return np.sum(e * e)
+""", lambda rng, n: (
+        rng.uniform(0, 1, n), rng.uniform(0.5, 1.5, n), np.arange(n + 1) * 3, rng.integers(0, n, 3 * n)
+    )),
+    "backwards, a step of two": Program("""
+def f(x):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(0, n, 2):
+        t = x[i]
+        while t < 3.0:
+            t = t * t + 0.5
+        y[n - 1 - i] = t
+    return np.sum(y * y)
+""", _vectors(1)),
+    "local matrices, again and again": Program("""
+def f(x, y, k):
+    n = x.shape[0]
+    m = y.shape[0]
+    z = x.copy()
+    for _ in range(k):
+        for i in loop(1, n - 1):
+            w = np.full((2, m), x[i])
+            for a in range(2):
+                for j in range(m):
+                    w[a, j] = w[a, j] * y[j] + z[i]
+                    w[a, j] *= w[1 - a, j]
+            t = 0.0
+            for j in range(m):
+                t += w[0, j] * w[1, j]
+            z[i] = np.sin(t) * z[i]
+    return np.sum(z * z)
+""", lambda rng, n: (rng.uniform(0.5, 1.0, n), rng.uniform(0.2, 0.5, 3), 2)),
+    "local arrays in loops and branches": Program("""
+def f(x):
+    n = x.shape[0]
+    s = 0.0
+    for i in loop(n - 1, -1, -1):
+        t = x[i]
+        for k in range(1, 4):
+            w = np.zeros(2)
+            w[0] = t * k
+            w[1] = w[0] * w[0] * x[i]
+            if x[i] > 1.0:
+                v = np.empty(4)
+                for j in range(k + 1):
+                    v[j] = w[1] * w[0] + j
+                t = np.sin(v[k] * v[0])
+            else:
+                t = np.sin(w[1]) * w[0]
+        s += t * t
+    return s
+""", _vectors(1)),
+    "local arrays of different extents": Program("""
+def f(x):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(1, n):
+        w = x[i - 1:i + 1] * x[i]
+        w *= w
+        v = np.zeros(i % 3 + 1)
+        v[i % 3] = w[0] * w[1]
+        v[0] += v[i % 3] * w[0]
+        y[i] = np.sum(w * w) + np.sum(v * v)
+    return np.sum(y)
+""", _vectors(1)),
+    "a local array in every third turn": Program("""
+def f(x):
+    n = x.shape[0]
+    y = np.zeros(n)
+    for i in loop(1, n, 3):
+        w = x[:3] * x[i]
+        w[1] *= w[0] * w[2]
+        y[i] = np.sum(w * w)
+    return np.sum(y)
+""", _vectors(1)),
+    "rows of a sparse matrix": Program("""
+def f(values, columns, start, x):
+    s = 0.0
+    for i in loop(start.shape[0] - 1):
+        t = 0.0
+        for k in range(start[i], start[i + 1]):
+            t += values[k] * x[columns[k]]
+        s += t * t
+    return s
+""", lambda rng, n: (
+        rng.uniform(0.5, 1.5, 40 * n), rng.integers(-4, 4, 40 * n),
+        np.sort(rng.integers(0, 40 * n, n + 1)), rng.uniform(0.5, 1.5, 4)
+    )),
+    "rows that overlap": Program("""
+def f(values, start, x):
+    y = np.zeros(x.shape[0])
+    for i in loop(start.shape[0] - 1):
+        t = 0.0
+        for k in range(start[i], start[i + 1]):
+            t += values[k] * values[k] * x[i]
+        y[i] = t * values[start[0] - 1]
+    return np.sum(y)
+""", lambda rng, n: (
+        rng.uniform(0.5, 1.5, 40 * n), rng.integers(-n, 40 * n, n + 1), rng.uniform(0.5, 1.5, n)
+    )),
+    "rows from the end, in place": Program("""
+def f(values, start):
+    n = start.shape[0]
+    for i in loop(n - 2, -1, -1):
+        for k in range(start[i + 1] - 1, start[i] - 1, -1):
+            values[k] = values[k] * values[k] * 0.9
+    return np.sum(values * values)
+""", lambda rng, n: (rng.uniform(0.5, 1.0, 40 * n), np.sort(rng.integers(0, 40 * n, n + 1)))),
     "local array": Program("""
 def f(x):
     n = x.shape[0]

@@ -104,7 +104,17 @@ def _threads(count: int, call: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.skipif(numba.get_num_threads() < 2, reason="one processor")
-@pytest.mark.parametrize("name", ["red and black", "gathered", "two sums and a scalar"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "red and black",
+        "gathered",
+        "two sums and a scalar",
+        "while in a turn",
+        "while in a turn, again and again",
+        "local array that is kept",
+    ],
+)
 def test_bits_do_not_depend_on_the_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "GRAIN", 200)
     program = PROGRAMS[name]
@@ -166,3 +176,39 @@ def test_a_gradient_of_a_gradient() -> None:
     agree(aj.value_and_grad(outer)(x), aj.value_and_grad(expected)(x))
     along = (np.linspace(-1.0, 1.0, 11),)
     agree(aj.jvp(aj.grad(outer), (x,), along), aj.jvp(aj.grad(expected), (x,), along))
+
+
+IN_ORDER = {"product", "greatest", "local arrays of different extents"}
+"""Programs with a loop that runs in order: what each turn needs of the one before is not to be had otherwise."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_loops_run_on_threads(name: str) -> None:
+    program = PROGRAMS[name]
+    args = program.arguments(np.random.default_rng(0), 20)
+    text = aj.value_and_grad(program.function(numba.prange), wrt=floats(args)).source(*args)
+    assert ("# in order: " in text) == (name in IN_ORDER)
+    assert "run_parts(" in text or name in IN_ORDER
+
+
+def test_a_record_over_the_limit_is_refused_from_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one part, and of all parts together; below the limit it works."""
+    monkeypatch.setattr(parts, "GRAIN", 1000)
+
+    def f(x: Any, count: Any) -> Any:
+        s = 0.0
+        for i in numba.prange(x.shape[0]):
+            t = x[i]
+            for _ in range(count[i]):
+                t = np.sin(t) * t + x[i]
+            s += t
+        return s
+
+    x = np.linspace(0.1, 0.5, 400)
+    even = np.full(400, 500)
+    one = np.zeros(400, np.int64)
+    one[17] = 400 * 500
+    for count in (even, one):
+        with pytest.raises(aj.MemoryLimitError, match="the record of the loop"):
+            aj.grad(aj.options(f, memory=1_000_000))(x, count)
+        assert np.all(np.isfinite(aj.grad(aj.options(f, memory=2_000_000))(x, count)))

@@ -7,6 +7,8 @@ import pickle
 import subprocess
 import sys
 import threading
+import weakref
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
@@ -34,7 +36,7 @@ if found is None:
     cache.store(key, text, {"names": ("twice",)})
     twice = compile.load(text, ("twice",))["twice"]
 else:
-    twice = compile.load_stored(found[0], found[1]["names"])["twice"]
+    twice = compile.load(compile.stored_text(found[0]), found[1]["names"])["twice"]
 assert twice(3.0) == (6.0,)
 hits = sum(twice.stats.cache_hits.values())
 print("hit" if found else "miss", hits)
@@ -46,8 +48,8 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder of this test's own."""
     monkeypatch.setenv("ADJIT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("ADJIT_NO_CACHE", raising=False)
-    monkeypatch.setattr(compile, "_loaded", {})
-    monkeypatch.setattr(compile, "_texts", {})
+    monkeypatch.setattr(compile, "_loaded", weakref.WeakValueDictionary())
+    monkeypatch.setattr(compile, "_texts", OrderedDict())
     cache.forget()
     return tmp_path
 
@@ -128,7 +130,7 @@ def test_damaged_entry_is_a_miss(cold: Path) -> None:
 def test_lost_text_is_a_miss(cold: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.store("k", _TEXT, {})
     cache.forget()
-    monkeypatch.setattr(compile, "_texts", {})
+    monkeypatch.setattr(compile, "_texts", OrderedDict())
     place = folder.cache_folder()
     assert place is not None
     for path in place.glob("adjit_*.py"):

@@ -218,6 +218,12 @@ def downwards(a, record):
     return c
 
 
+def scattered(a, d, starts, places):
+    for i in range(starts.shape[0] - 1):
+        for k in range(starts[i], starts[i + 1]):
+            d[places[k]] += a[i]
+
+
 def across(a, b):
     for i in prange(a.shape[0]):
         for j in prange(a.shape[1]):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from adjit.codegen.loose import loose
-from adjit.ir.core import Function, Loop
+from adjit.ir.core import ONE, Function, Loop
 from adjit.ir.printer import to_text
 from adjit.ir.verify import verify
 from adjit.ir.visit import walk
@@ -183,3 +183,135 @@ def test_sums_of_other_types_stay() -> None:
     args = (rng.normal(size=4).astype(np.float32), rng.normal(size=4), np.arange(4, dtype=np.uint8))
     assert not changed(typed(mixed, *args), args)
     assert "plus" not in to_text(loose(typed(mixed, *args)))
+
+
+def outer_product(a, b):
+    for i in range(a.shape[0] - 1, -1, -1):
+        for j in range(b.shape[0]):
+            b[j] += a[i] * 0.5
+
+
+def rows_in_order(a, b):
+    for i in range(a.shape[0] - 1, 0, -1):
+        for j in range(a.shape[0]):
+            b[j] = b[j] * 0.5 + a[i]
+
+
+def read_by_another_turn(a, b):
+    for i in range(a.shape[0] - 1, 0, -1):
+        for j in range(i):
+            a[j] += a[i]
+
+
+def sum_read_inside(a, b):
+    for i in range(a.shape[0] - 1, -1, -1):
+        b[0] += a[i]
+        for j in range(1, b.shape[0]):
+            b[j] += b[0]
+
+
+def load_read_inside(a, b):
+    for i in range(a.shape[0] - 1, -1, -1):
+        t = b[0]
+        for j in range(1, b.shape[0]):
+            b[j] += t
+        b[0] = t + a[i]
+
+
+def store_on_the_way(a, b):
+    for i in range(a.shape[0] - 1, -1, -1):
+        t = b[0]
+        for j in range(2):
+            b[j] += a[i]
+        b[0] = t + a[i]
+
+
+def counter_inside(a, b):
+    c = b.shape[0]
+    for i in range(a.shape[0] - 1, -1, -1):
+        for j in range(2):
+            if a[i] > 0.0:
+                a[i] += b[c - 1]
+        c -= 1
+    return c
+
+
+def carried_sum(a, b):
+    s = 0.0
+    for i in range(a.shape[0] - 1, -1, -1):
+        for j in range(2):
+            s += a[i] * b[j]
+    return s
+
+
+@pytest.mark.parametrize(
+    ("program", "turned"),
+    [
+        (outer_product, True), (counter_inside, True), (rows_in_order, False), (read_by_another_turn, False),
+        (sum_read_inside, False), (load_read_inside, False), (store_on_the_way, False), (carried_sum, False),
+    ],
+)  # fmt: skip
+def test_around_other_loops(program: Callable[..., Any], turned: bool) -> None:
+    for n in (5, 2, 1):
+        args = (rng.normal(size=n), rng.normal(size=n + 2))
+        function = typed(program, *args)
+        changed(function, args)
+        outer = next(s for s in walk(ascend(common(clean(function))).body) if isinstance(s, Loop))
+        assert (outer.step == ONE) == turned
+
+
+def nest_source(seed: int) -> str:
+    """A descending loop around loops and branches, with stores and increments at random places."""
+    r = random.Random(seed)
+    array = lambda: r.choice("abb")
+
+    def place(inner: bool) -> str:
+        return r.choice(
+            ("i", "i", "0", "n", "k % 4", "int(x[i] * x[i]) % 3") + (("j", "j", "j + 1") if inner else ())
+        )
+
+    def value(inner: bool) -> str:
+        return r.choice((f"{array()}[{place(inner)}]", "x[i]", "0.0", "t", "x[j]" if inner else "x[0]"))
+
+    def statements(pad: str, inner: bool, number: int) -> list[str]:
+        out = []
+        for _ in range(number):
+            kind = r.random()
+            if kind < 0.55:
+                out.append(f"{pad}{array()}[{place(inner)}] {r.choice(('+=', '+=', '-='))} {value(inner)}")
+            elif kind < 0.7:
+                out.append(f"{pad}{array()}[{place(inner)}] = {value(inner)}")
+            elif kind < 0.8:
+                out.append(f"{pad}t = {value(inner)}")
+            else:
+                out += [f"{pad}if x[{'j' if inner else 'i'}] > 0.0:", *statements(pad + "    ", inner, 1)]
+        return out
+
+    lines = ["def program(a, b, x):", "    n = a.shape[0] - 1", "    k = 3", "    t = 0.5"]
+    lines += ["    for i in range(a.shape[0] - 2, 0, -1):", *statements("        ", False, r.randint(0, 2))]
+    lines += [
+        f"        for j in range({r.choice(('n', 'i', '1, n'))}):",
+        *statements("            ", True, r.randint(1, 3)),
+    ]
+    lines += statements("        ", False, r.randint(0, 1))
+    if r.random() < 0.4:
+        lines.append("        k += 1")
+    return "\n".join([*lines, "    return k", ""])
+
+
+def test_random_nests(tmp_path: Path) -> None:
+    found = 0
+    for seed in range(150):
+        file = tmp_path / f"nest_{seed}.py"
+        file.write_text(nest_source(seed))
+        spec = importlib.util.spec_from_file_location(f"nest_{seed}", file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        args = tuple(np.random.default_rng(seed + k).normal(size=7) for k in range(3))
+        function = typed(module.program, *args)
+        changed(function, args)
+        loops = [s for s in walk(ascend(common(clean(function))).body) if isinstance(s, Loop)]
+        found += bool(loops) and loops[0].step == ONE
+    assert found >= 20

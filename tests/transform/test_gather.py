@@ -280,8 +280,8 @@ def source(seed: int) -> tuple[str, tuple[int, ...]]:
     return "\n".join(lines) + "\n", tuple(n + 2 * reach - r.randint(0, 3) for n in shape)
 
 
-def random_one(folder: Path, seed: int, text: str, shape: tuple[int, ...]) -> bool:
-    """Whether a program of three arrays is changed; it must compute the same."""
+def random_one(folder: Path, seed: int, text: str, shape: tuple[int, ...], more: int = 0) -> bool:
+    """Whether a program of three arrays, the second longer by `more`, is changed; it must compute the same."""
     file = folder / f"nest_{seed}.py"
     file.write_text(text + "\n")
     spec = importlib.util.spec_from_file_location(f"nest_{seed}", file)
@@ -289,7 +289,8 @@ def random_one(folder: Path, seed: int, text: str, shape: tuple[int, ...]) -> bo
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    args = tuple(np.random.default_rng(seed + k).normal(size=shape) for k in range(3))
+    shapes = (shape, tuple(n + more for n in shape), shape)
+    args = tuple(np.random.default_rng(seed + k).normal(size=s) for k, s in enumerate(shapes))
     return pulled(typed(module.program, *args), args)
 
 
@@ -335,6 +336,52 @@ def guarded(seed: int) -> tuple[str, tuple[int, ...]]:
 
 def test_random_residue_classes(tmp_path: Path) -> None:
     assert sum(random_one(tmp_path, seed, *guarded(seed)) for seed in range(150)) >= 20
+
+
+def bent(seed: int) -> tuple[str, tuple[int, ...]]:
+    """A nest over all of its arrays that pushes to the places of rings and clamps. b is longer by two."""
+    r = random.Random(seed * 11 + 5)
+    rank = r.choice((1, 2, 2, 2, 3))
+    names = "ijk"[:rank]
+    lines = [
+        "def program(a, b, c):",
+        f"    {', '.join(n + '_n' for n in names)}{',' * (rank == 1)} = a.shape",
+    ]
+    places: list[list[str]] = []
+    for depth, n in enumerate(names):
+        pad = "    " * (depth + 1)
+        lines.append(f"{pad}for {n} in {r.choice((f'range({n}_n)', f'range({n}_n - 1, -1, -1)'))}:")
+        found = [n]
+        for k in range(r.randint(1, 3)):
+            o, size = r.choice((1, 1, 2, 3)), f"{n}_n"
+            form = r.choice(
+                (
+                    f"({n} + {o}) % {size}",
+                    f"({n} - {o}) % {size}",
+                    f"min({n} + {o}, {size} - 1)",
+                    f"max({n} - {o}, 0)",
+                    f"max(0, min({size} - 1, {n} + {r.choice((-1, 1)) * o}))",
+                )
+            )
+            lines.append(f"{pad}    {n}{k} = {form}")
+            found.append(f"{n}{k}")
+        places.append(found)
+    pad = "    " * (rank + 1)
+    plain = ", ".join(names)
+    at = lambda far=(): ", ".join(r.choice((*found, *(f"{found[0]} + {o}" for o in far))) for found in places)
+    lines.append(f"{pad}w = a[{plain}] * {r.choice(('0.2', f'c[{at()}]', f'a[{at()}]'))}")
+    for _ in range(r.randint(2, 5)):
+        term = r.choice(("w", "w", "w", f"w * c[{at()}]", f"a[{at()}]", "2.0"))
+        lines.append(f"{pad}b[{at((1, 2))}] {r.choice(('+=', '-='))} {term}")
+    if r.random() < 0.5:
+        lines.append(
+            f"{pad}{r.choice('ac')}[{r.choice((plain, plain, at()))}] {r.choice(('= 0.0', '+= 1.0'))}"
+        )
+    return "\n".join(lines) + "\n", tuple(r.choice((0, 1, 2, 3, 4, 5, 7, 11)) for _ in names)
+
+
+def test_random_rings_and_clamps(tmp_path: Path) -> None:
+    assert sum(random_one(tmp_path, seed, *bent(seed), more=2) for seed in range(120)) >= 60
 
 
 def fresh_zeros(text: str) -> str:

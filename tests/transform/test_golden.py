@@ -38,6 +38,7 @@ from adjit.transform.reverse import Reversed, Wish, reverse
 from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.references import references
 from adjit.transform.scalarise import scalarise
+from adjit.transform.signs import signs
 from adjit.transform.sink import sink
 from adjit.transform.steady import steady
 from adjit.transform.stride import stride
@@ -74,6 +75,7 @@ PASSES: list[tuple[str, Pass, Any, tuple[Any, ...]]] = [
     ("through", through, p.shifted, (M,)),
     ("gather", lambda f: clean(gather(clean(f))), p.pushed, (M, M.copy())),
     ("ascend", ascend, p.downwards, (M, X)),
+    ("signs", signs, p.scattered, (X, X, np.array([0, 2, 3]), np.array([0, 1, 0]))),
     ("interchange", interchange, p.across, (np.asfortranarray(M), np.asfortranarray(M))),
     ("contract", lambda f: contract(scalarise(f)), p.differences, (X, X)),
     ("unread", unread, p.cleared, (X,)),

@@ -34,6 +34,7 @@ from adjit.transform.prepare import count_turns, forward_views
 from adjit.transform.reverse import Wish, reverse
 from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.references import references
+from adjit.transform.signs import signs
 from adjit.transform.sink import sink
 from adjit.transform.stride import stride
 from adjit.transform.through import through
@@ -65,7 +66,19 @@ ANYWHERE: list[Pass] = [
     ),
 ]
 NAMES = "hoist stride common choose defer_stores carry forward_views count_turns references clean all".split()
-TIDYING: list[Pass] = [clean, stride, through, common, choose, sink, gather, ascend, defer_stores, carry]
+TIDYING: list[Pass] = [
+    clean,
+    stride,
+    through,
+    common,
+    choose,
+    sink,
+    gather,
+    ascend,
+    signs,
+    defer_stores,
+    carry,
+]
 
 rng = np.random.default_rng(7)
 X, Y, M = rng.uniform(0.2, 1.5, 6), rng.uniform(0.2, 1.5, 6), rng.uniform(0.2, 1.5, (5, 4))

@@ -8,7 +8,8 @@ function have the roots of what is passed to it anywhere in the program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from adjit.analysis.ranges import lower_bounds
 from adjit.analysis.regions import Regions
@@ -27,6 +28,7 @@ from adjit.ir.core import (
     Loop,
     RefAppend,
     RefGet,
+    RefSet,
     Store,
     Sym,
     View,
@@ -94,7 +96,7 @@ class Alias:
             case Ensure():
                 own = self._grow(self._roots, stmt.target, frozenset((stmt.target,)))
                 return self._flow(stmt.target, stmt.array) or own
-            case RefAppend():
+            case RefAppend() | RefSet():
                 return self._grow(self._held, stmt.references, self.roots(stmt.array))
             case RefGet():
                 return self._grow(self._roots, stmt.target, self._held.get(stmt.references, _NONE))
@@ -142,6 +144,30 @@ def written_params(function: Function, alias: Alias) -> set[Sym]:
     stores = (s for s in walk_program(function) if isinstance(s, Store))
     roots = frozenset[Sym]().union(*(alias.roots(s.array) for s in stores))
     return set(roots.intersection(function.params))
+
+
+def overlapping(params: Iterable[Sym], alias: Alias) -> tuple[frozenset[Sym], ...]:
+    """Groups of arrays, and lists of arrays, that may share memory."""
+    groups: list[tuple[set[Sym], set[Sym]]] = []
+    for p in params:
+        if not isinstance(p.type, Array | RefList):
+            continue
+        members, roots = {p}, set(alias.roots(p) | alias.held(p))
+        for g in [g for g in groups if not g[1].isdisjoint(roots)]:
+            groups.remove(g)
+            members |= g[0]
+            roots |= g[1]
+        groups.append((members, roots))
+    return tuple(frozenset(m) for m, _ in groups if len(m) > 1)
+
+
+def overlaps_stated(function: Function) -> Function:
+    """The program whose called functions say what their callers may pass twice, for passes that see one at a time."""
+    if not function.functions:
+        return function
+    alias = Alias(function)
+    said = (replace(f, overlapping=overlapping(f.params, alias)) for f in function.functions)
+    return replace(function, functions=tuple(said))
 
 
 class Affine:

@@ -1,21 +1,23 @@
 """Stores in parallel loops that are surely a race: each turn writes its own value to one and the same element.
 
-Certain are plain stores that no branch guards, whose index is the same for all turns, and whose value is not.
-Others may be races as well: `aj.check_races` runs the program and looks.
+Certain are plain stores that no branch guards, whose index is the same for all turns, and whose value is not; also in
+loops inside, over the extents of arrays or a fixed number of turns. In loops inside whose number of turns is any other
+they are races unless that is none: such a loop is not refused, and runs in order. Others may be races as well:
+`aj.check_races` runs the program and looks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from adjit.analysis.alias import Alias
 from adjit.errors import UnsupportedError
-from adjit.ir.core import Alloc, Atom, Block, Const, Function, If, Load, Loop, Store, Sym
+from adjit.ir.core import ONE, ZERO, Alloc, Atom, Block, Const, Function, If, Let, Load, Loop, Store, Sym
 from adjit.ir.visit import inner_targets, operands, targets, walk, yields
 
 _REMEDY = (
-    "add with aj.atomic_add (aj.atomic_min, aj.atomic_max), sum in a number that the loop carries, "
-    "or let each turn write an element of its own"
+    "add with aj.atomic_add (aj.atomic_min, aj.atomic_max), sum in a number that the loop carries or, in a prange "
+    "loop, in a whole array (total += x[i]), or let each turn write an element of its own"
 )
 
 
@@ -27,7 +29,8 @@ def refuse_certain_races(function: Function) -> None:
             if isinstance(loop, Loop) and loop.parallel and not _at_most_once(loop):
                 alias = alias or Alias(function)
                 varying = _varying(loop, alias)
-                for store in _unconditional(loop.body):
+                extents = {t.target for t in walk(f.body) if isinstance(t, Let) and t.op == "dim"}
+                for store in _unconditional(loop.body, lambda inner, known=extents: _runs(inner, known)):
                     if _is_race(store, varying):
                         raise UnsupportedError(
                             f"every turn of a parallel loop writes the same element of '{store.array.name}', "
@@ -35,6 +38,22 @@ def refuse_certain_races(function: Function) -> None:
                             _REMEDY,
                             store.span,
                         )
+
+
+def doubtful_store(loop: Loop, alias: Alias) -> Store | None:
+    """A store that is a race if the loops around it, inside of the parallel one, have turns."""
+    if _at_most_once(loop):
+        return None
+    varying = _varying(loop, alias)
+    return next((s for s in _unconditional(loop.body, lambda _: True) if _is_race(s, varying)), None)
+
+
+def _runs(loop: Loop, extents: set[Sym]) -> bool:
+    """Whether a loop has turns, as far as that can be said: a fixed number, or as many as an array has places."""
+    turns = _constant_turns(loop)
+    if turns is not None:
+        return turns > 0
+    return loop.lo == ZERO and loop.step == ONE and loop.hi in extents
 
 
 def _at_most_once(loop: Loop) -> bool:
@@ -49,14 +68,14 @@ def _constant_turns(loop: Loop) -> int | None:
     return len(range(*(a.integer for a in bounds if isinstance(a, Const))))
 
 
-def _unconditional(block: Block) -> Iterable[Store]:
-    """Plain stores that every turn reaches, if the parallel loops inside have turns."""
+def _unconditional(block: Block, runs: Callable[[Loop], bool]) -> Iterable[Store]:
+    """Plain stores that every turn reaches, if parallel loops inside have turns, and others of which `runs` says so."""
     for stmt in block:
         if isinstance(stmt, Store) and not stmt.update:
             yield stmt
         elif isinstance(stmt, Loop) and stmt.index is not None and stmt.stop is None:
-            if stmt.parallel or _constant_turns(stmt):
-                yield from _unconditional(stmt.body)
+            if stmt.parallel or runs(stmt):
+                yield from _unconditional(stmt.body, runs)
 
 
 def _is_race(store: Store, varying: set[Atom]) -> bool:
@@ -93,4 +112,4 @@ def _varying(loop: Loop, alias: Alias) -> set[Atom]:
     return found
 
 
-__all__ = ["refuse_certain_races"]
+__all__ = ["doubtful_store", "refuse_certain_races"]

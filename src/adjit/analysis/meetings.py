@@ -6,6 +6,8 @@ atomic operations). For each array that a loop updates this finds which of these
 * *apart*: an axis is indexed by the loop's index and one constant, so each turn has elements of its own;
 * *near*: an axis is indexed within a fixed distance of the loop's index (`i - 1` to `i + 1`, clamped, or around a
   ring by `%`): turns far from each other never meet;
+* *rows*: an axis is indexed from `starts[i]` to `starts[i + 1]`: turns have elements of their own where `starts` never
+  falls, which the program looks at before the loop;
 * *anywhere*: nothing is known of the elements.
 """
 
@@ -19,7 +21,7 @@ from adjit.analysis.carried import Amount, Carried
 from adjit.analysis.distinct import Distinct
 from adjit.ir.builder import Builder
 from adjit.ir.core import ZERO, Alloc, Atom, Const, If, Let, Load, Loop, Slice, Stmt, Store, Sym, View, const
-from adjit.ir.types import INT64
+from adjit.ir.types import INT64, Scalar
 from adjit.ir.visit import defined, targets, walk
 
 
@@ -117,12 +119,25 @@ def _extreme(b: Builder, op: str, sums: tuple[Sum, ...]) -> Atom:
     return total
 
 
+@dataclass(frozen=True)
+class Rows:
+    """The index lies between `starts[i + at]` and `starts[i + at + 1]`, that one excluded, for the loop's index i.
+
+    ends: the two as one turn reads them.
+    """
+
+    starts: Sym
+    at: int
+    ends: tuple[Sym, ...] = field(compare=False)
+
+
 @dataclass
 class Updated:
     """An array from outside the loop that its turns update.
 
     op: "add", "min" or "max"; "" if they differ. stores: its updates. direct: whether all are by the array itself,
-    not by a view. reach: along the axis where turns come least near each other; None: anywhere.
+    not by a view. reach: along the axis where turns come least near each other; None: nothing is known of the
+    elements, but for `rows`.
     """
 
     array: Sym
@@ -130,6 +145,7 @@ class Updated:
     stores: list[Store] = field(default_factory=list)
     direct: bool = True
     reach: Reach | None = None
+    rows: Rows | None = None
 
     @property
     def apart(self) -> bool:
@@ -159,6 +175,7 @@ class Meetings:
         own = {r for s in body if isinstance(s, Alloc) for r in self._alias.roots(s.target)}
         found: dict[Sym, Updated] = {}
         axes: dict[Sym, list[Reach | None]] = {}
+        rows: dict[Sym, list[Rows | None]] = {}
         for store in body:
             if not isinstance(store, Store) or not store.update or self._alias.roots(store.array) <= own:
                 continue
@@ -172,9 +189,15 @@ class Meetings:
             here = [places.reach(a) for a in index]
             old = axes.get(base, here)
             axes[base] = [a and b and a.joined(b) for a, b in zip(old, here, strict=True)]
+            own_rows = [places.rows(a) for a in index]
+            before = rows.get(base, own_rows)
+            rows[base] = [a if a == b else None for a, b in zip(before, own_rows, strict=True)]
         for base, one in found.items():
             known = [r for r in axes[base] if r is not None]
             one.reach = min(known, key=_order, default=None)
+            one.rows = next(
+                (r for r in rows[base] if r is not None and self._unchanged(r.starts, body)), None
+            )
         arrays = list(found.values())
         return None if self._two_names([one.array for one in arrays]) else arrays
 
@@ -213,6 +236,10 @@ class Meetings:
             for k, one in enumerate(arrays)
             for other in arrays[:k]
         )
+
+    def _unchanged(self, array: Sym, body: list[Stmt]) -> bool:
+        roots = self._alias.roots(array)
+        return not any(isinstance(s, Store) and roots & self._alias.roots(s.array) for s in body)
 
 
 def _order(r: Reach) -> tuple[bool, int, bool, bool]:
@@ -257,6 +284,34 @@ class _Places:
         if found is None or found.ring or self._affine.nonnegative(a):
             return found
         return replace(found, wraps=True)
+
+    def rows(self, a: Atom | None) -> Rows | None:
+        """The row that the index runs along, where that is read in every turn; None if it is not known to be one."""
+        k = _bare(a, self._made)
+        loop = self._loops.get(k) if isinstance(k, Sym) else None
+        if loop is None or loop.stop is not None or not isinstance(loop.step, Const):
+            return None
+        if abs(loop.step.integer) != 1:
+            return None
+        up = loop.step.integer > 0
+        first, end = (loop.lo, loop.hi) if up else (loop.hi, loop.lo)
+        low, high = (self._start(x, 0 if up else -1) for x in (first, end))
+        if low is None or high is None or low.starts != high.starts or low.at + 1 != high.at:
+            return None
+        return replace(low, ends=(*low.ends, *high.ends))
+
+    def _start(self, a: Atom | None, offset: int) -> Rows | None:
+        """`starts[i + at] + offset`."""
+        bare = _bare(a, self._made)
+        base, constant = (None, 0) if bare is None else self._affine.split(bare)
+        base = _bare(base, self._made)
+        load = self._made.get(base) if isinstance(base, Sym) else None
+        if constant != offset or not isinstance(load, Load) or len(load.index) != 1:
+            return None
+        if load.array in self._inside or not any(s is load for s in self._loop.body):
+            return None
+        i, at = self._affine.split(load.index[0])
+        return Rows(load.array, at, (load.target,)) if i == self._loop.index else None
 
     def _relative(self, a: Atom) -> Reach | None:
         if a == self._loop.index:
@@ -377,6 +432,15 @@ class _Places:
         if self._difference(stmt.args[1], self._last) != 1:
             return None
         return replace(inner, ring=True) if inner.constant is not None else None
+
+
+def _bare(a: Atom | None, made: dict[Sym, Stmt]) -> Atom | None:
+    """The integer without what only says its type or sign."""
+    while isinstance(a, Sym) and isinstance(s := made.get(a), Let) and s.op in ("nonneg", "cast"):
+        if not isinstance(s.args[0].type, Scalar) or not s.args[0].type.is_integral:
+            break
+        a = s.args[0]
+    return a
 
 
 def _through(view: View, places: tuple[Atom | None, ...]) -> tuple[Atom | None, ...]:

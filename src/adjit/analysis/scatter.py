@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from adjit.analysis.alias import Affine, Alias
+from adjit.analysis.bends import Bends, Bent, Kinds
 from adjit.analysis.distinct import Distinct
 from adjit.analysis.increments import Increment, increments
 from adjit.analysis.lattice import Head
@@ -50,7 +51,7 @@ class Nest:
             lets = loop.body[:-1]
             if not loop.body or not isinstance(loop.body[-1], Loop):
                 break
-            if not all(isinstance(s, Let) and not _raises(s) for s in lets):
+            if not all(isinstance(s, Let) for s in lets):
                 return None
             body += lets
             table |= {s.target: s for s in lets if isinstance(s, Let)}
@@ -72,17 +73,20 @@ class Nest:
         return [*(a for h in self.heads for a in (h.first, h.last)), *rest]
 
 
-def _raises(let: Let) -> bool:
+def _raises(let: Let | Load) -> bool:
+    if isinstance(let, Load):
+        return False
     safe = let.op in ("mod", "floordiv") and isinstance(let.args[1], Const) and let.args[1].value != 0
     return let.op in _RAISING and not safe
 
 
 @dataclass(frozen=True)
 class Push:
-    """An increment of the place at `index + offset` along the axis of each loop."""
+    """An increment of the place at `index + offset` along the axis of each loop, bent back into its range or not."""
 
     what: Increment
     offset: Offset
+    bends: tuple[Kinds, ...]
 
 
 @dataclass
@@ -124,14 +128,13 @@ class Scatters:
             form = self._form(nest, one.store, own)
             if form is None:
                 continue
-            axes, rest, offset = form
-            places = _places(nest, offset)
-            same = (g for g in groups if (g.axes, g.places) == (axes, places) and self._same(g.rest, rest))
-            group = next(same, None)
+            places = _places(nest, form.offset)
+            alike = (g for g in groups if (g.axes, g.places) == (form.axes, places))
+            group = next((g for g in alike if self._same(g.rest, form.rest)), None)
             if group is None:
-                group = Group(array, axes, rest, places)
+                group = Group(array, form.axes, form.rest, places)
                 groups.append(group)
-            group.members.append(Push(one, offset))
+            group.members.append(Push(one, form.offset, form.bends))
         forms = [self._form(nest, access, own) for access in others]
         return [g for g in groups if all(_elsewhere(nest, g, f) for f in forms)]
 
@@ -140,27 +143,31 @@ class Scatters:
 
     def _form(self, nest: Nest, access: Load | Store, own: set[Sym]) -> _Form | None:
         """Which axis follows which loop, what the other axes are, the offsets. None: not of that form."""
-        indices = [h.index for h in nest.heads]
-        axes: dict[int, int] = {}
-        offsets: dict[int, int] = {}
+        bends = self.bends(nest)
+        along: dict[int, tuple[int, Bent]] = {}
         rest: dict[int, Atom] = {}
         for axis, a in enumerate(access.index):
-            base, offset = self.affine.split(a)
-            if base in indices:
-                level = indices.index(base)
-                if level in axes or not self.affine.nonnegative(a):
+            base, _ = self.affine.split(a)
+            found = bends.of(a) or bends.straight(a)
+            if found is not None:
+                if found.level in along:
                     return None
-                axes[level], offsets[level] = axis, offset
-            elif base is None or base not in own:
-                if isinstance(a, Sym) and a in own:
-                    return None
+                along[found.level] = axis, found
+            elif base not in own and a not in own:
                 rest[axis] = a
             else:
                 return None
-        if len(axes) != len(indices):
+        if len(along) != len(nest.heads):
             return None
-        order = range(len(indices))
-        return tuple(axes[k] for k in order), rest, tuple(offsets[k] for k in order)
+        followed = [along[k] for k in range(len(along))]
+        if any(f.kinds for _, f in followed) and any(h.modulus > 1 for h in nest.heads):
+            return None
+        axes, offset = tuple(axis for axis, _ in followed), tuple(f.offset for _, f in followed)
+        return _Form(rest, axes, offset, tuple(f.kinds for _, f in followed))
+
+    def bends(self, nest: Nest) -> Bends:
+        """The bent indices of a nest."""
+        return Bends(nest.heads, {s.target: s for s in nest.body if isinstance(s, Let)}, self.affine)
 
     def _steady(self, nest: Nest, member: Push, touched: _Touched) -> bool:
         """Whether the terms are the same when they are computed before the nest."""
@@ -222,7 +229,14 @@ class _Touched:
         return found, [s for s in every if id(s) not in known]
 
 
-_Form = tuple[tuple[int, ...], dict[int, Atom], Offset]
+@dataclass(frozen=True)
+class _Form:
+    """A place: by axis what does not change in the nest; by loop the axis that follows it, and how."""
+
+    rest: dict[int, Atom]
+    axes: tuple[int, ...]
+    offset: Offset
+    bends: tuple[Kinds, ...]
 
 
 def _places(nest: Nest, offset: Offset) -> tuple[int, ...]:
@@ -237,12 +251,12 @@ def _places(nest: Nest, offset: Offset) -> tuple[int, ...]:
 
 def _parted(nest: Nest, one: _Form, other: _Form) -> bool:
     """Whether the two never name one place, in whatever turns."""
-    return one[0] == other[0] and _places(nest, one[2]) != _places(nest, other[2])
+    return one.axes == other.axes and _places(nest, one.offset) != _places(nest, other.offset)
 
 
 def _elsewhere(nest: Nest, group: Group, form: _Form | None) -> bool:
     """Whether an access of this form never meets a place of the group."""
-    return form is not None and _parted(nest, (group.axes, group.rest, group.members[0].offset), form)
+    return form is not None and form.axes == group.axes and _places(nest, form.offset) != group.places
 
 
 def _head(loop: Loop) -> tuple[Atom, ...]:
@@ -262,7 +276,7 @@ def needed_for(nest: Nest, atoms: list[Atom]) -> list[Let | Load] | None:
 
 
 def steady_bounds(nest: Nest) -> bool:
-    """Whether the loops' ranges are the same in every turn of the loops around them, but for residues of indices."""
+    """Whether the loops' ranges are the same in every turn, but for residues of indices, and known before the nest."""
     loads = {s.target for s in nest.body if isinstance(s, Load)}
     indices = {h.index for h in nest.heads}
     moving: set[Sym] = indices | loads
@@ -270,4 +284,7 @@ def steady_bounds(nest: Nest) -> bool:
     for s in nest.body:
         if isinstance(s, Let) and any(isinstance(a, Sym) and a in moving for a in s.args):
             moving.add(s.target)
-    return not moving.intersection(a for a in nest.ends() if isinstance(a, Sym))
+    if moving.intersection(a for a in nest.ends() if isinstance(a, Sym)):
+        return False
+    needed = needed_for(nest, nest.ends())
+    return needed is not None and not any(map(_raises, needed))

@@ -1,23 +1,26 @@
-"""What the turns of one innermost loop share: which accesses meet, and whether only within one turn.
+"""What the turns of one loop share: which accesses meet, and whether only within one turn.
 
 Used to run loops of adjoint code in another order, and to keep sums out of memory while they grow.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.distinct import Distinct
-from adjit.analysis.increments import increments, readers
+from adjit.analysis.increments import Increment, increments, readers
 from adjit.analysis.ranges import ranges_of
 from adjit.analysis.regions import Regions
-from adjit.ir.core import Atom, Const, Function, Let, Load, Loop, Store, Sym
+from adjit.ir.core import Atom, Block, Const, Function, If, Let, Load, Loop, Store, Sym
 from adjit.ir.types import INT64
+from adjit.ir.visit import blocks, defined, operands, walk, yields
 
 Access = Load | Store
 
 
 class Turns:
-    """Questions about the innermost loops of a function."""
+    """Questions about the loops of a function."""
 
     def __init__(self, function: Function):
         self._distinct = Distinct(function, Alias(function))
@@ -34,6 +37,16 @@ class Turns:
             and all(isinstance(s, Let | Load | Store) for s in loop.body)
         )
 
+    @staticmethod
+    def nest(loop: Loop) -> bool:
+        """A counted loop around loops and branches of straight-line code."""
+        counted = loop.index is not None and loop.index.type == INT64 and loop.stop is None
+        return (
+            counted
+            and isinstance(loop.step, Const)
+            and all(isinstance(s, Let | Load | Store | Loop | If) for s in walk(loop.body))
+        )
+
     def apart(self, a: Access, b: Access, loop: Loop) -> bool:
         """Whether no turn's `a` meets any turn's `b`."""
         if self._distinct.surely(a.array, b.array):
@@ -47,7 +60,7 @@ class Turns:
         if not (self.affine.nonnegative(x) and self.affine.nonnegative(y)):
             return False
         a, b = self._ranges.form(x), self._ranges.form(y)
-        inside = {loop.index, *(s.target for s in loop.body if isinstance(s, Let | Load)), *loop.params}
+        inside = {loop.index, *defined(loop.body), *loop.params}
         if any(s in inside for s in a.terms) and any(s in inside for s in b.terms):
             return False
         return any((self._ranges.least(p.plus(q, -1)) or 0) >= 1 for p, q in ((a, b), (b, a)))
@@ -66,8 +79,8 @@ class Turns:
 
     def any_order(self, loop: Loop) -> bool:
         """Whether the loop's turns may run in any order, as far as memory goes (sums change by rounding)."""
-        accesses = [s for s in loop.body if isinstance(s, Load | Store)]
-        sums = {id(s) for one in increments(loop.body, loop.nexts) for s in (one.load, one.store)}
+        accesses = [s for s in walk(loop.body) if isinstance(s, Load | Store)]
+        sums = {id(s) for one in _sums(loop.body, loop.nexts) for s in (one.load, one.store)}
         for store in (s for s in accesses if isinstance(s, Store)):
             for other in accesses:
                 if other is store or self.apart(store, other, loop) or self.within_one(store, other, loop):
@@ -77,6 +90,20 @@ class Turns:
             if id(store) not in sums and not self.within_one(store, store, loop):
                 return False
         return True
+
+
+def _sums(block: Block, read: tuple[Atom, ...]) -> Iterator[Increment]:
+    """The increments of a block and of those inside it; `read`: what is read where the block ends."""
+    at = {id(s): k for k, s in enumerate(block)}
+    deeper = [a for s in block for sub in blocks(s) for t in walk(sub) for a in (*operands(t), *yields(t))]
+    ends = [a for s in block for a in yields(s)]
+    for one in increments(block, (*read, *deeper, *ends)):
+        between = block[at[id(one.load)] : at[id(one.store)]]
+        if not any(isinstance(s, Loop | If) for s in between):
+            yield one
+    for s in block:
+        for sub in blocks(s):
+            yield from _sums(sub, yields(s))
 
 
 def sum_of(p: Sym, after: Atom, loop: Loop) -> list[tuple[Let, Atom]] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from adjit.analysis.trips import trip_count
 from adjit.ir.builder import Builder
-from adjit.ir.core import Atom, Block, Const, If, Let, Loop, Stmt, Sym, Undef, Whole, const
+from adjit.ir.core import ONE, Atom, Block, Const, If, Let, Loop, Stmt, Sym, Undef, Whole, const
 from adjit.ir.types import INT64
 from adjit.ir.visit import defined, targets, walk
 
@@ -78,6 +78,8 @@ class _Work:
         return 0, [b.op("mul", trips, each)]
 
     def _trips(self, loop: Loop) -> Atom | None:
+        if loop.stop is not None:  # around the loop that ends both: the chunks of one that records its turns
+            return ONE if any(isinstance(s, Loop) and loop.stop in s.results for s in loop.body) else None
         if loop.lo is None or loop.hi is None or not isinstance(loop.step, Const):
             return None
         lo, hi, step = self._about(loop.lo), self._about(loop.hi), loop.step

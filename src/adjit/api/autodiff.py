@@ -171,7 +171,12 @@ class _InPlace:
 
     def _enter(self, leaves: Sequence[Any], taken: Sequence[_Taken]) -> list[Any]:
         """The shadows as the program takes them, all checks done."""
-        given = [s for t in taken if t.shadows for s in zip(*map(collect, t.shadows), strict=True)]
+        given: list[tuple[Any, ...]] = []
+        for t in taken:
+            if len(t.shadows) == 1 and type(t.shadows[0]) is np.ndarray:
+                given.append(t.shadows)
+            elif t.shadows:
+                given += zip(*map(collect, t.shadows), strict=True)
         shadows: list[Any] = []
         for slot, batch in zip(self._slots, given, strict=True):
             shadows += [self._fit(slot, leaves[slot.at], s) for s in batch]

@@ -19,7 +19,7 @@ from adjit.api.debug import debugging, trapping
 from adjit.api.source import Source
 from adjit.errors import DeviceError
 from adjit.ir.structure import Spec
-from adjit.runtime.arguments import LAYOUT_FLAGS, key_of, ones_of, spec_of, writable
+from adjit.runtime.arguments import LAYOUT_FLAGS, SIMPLE, key_of, ones_of, spec_of, writable
 from adjit.runtime.captures import watch_of
 from adjit.runtime.places import common_place
 from adjit.runtime.signature import place
@@ -52,13 +52,14 @@ class Engine(Generic[P]):
 
     def plan(self, values: tuple[Any, ...], extra: Hashable = None) -> P:
         """The plan for these values, one per parameter. Raises ArgumentError naming what does not fit."""
-        parts = []
+        parts: list[Hashable] = [extra, debugging.get()]
         for value, name in zip(values, self._names, strict=True):
-            if type(value) is np.ndarray:
+            cls = type(value)
+            if cls is np.ndarray:
                 parts.append((value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS))
             else:
-                parts.append(key_of(value, name))
-        key: Hashable = (tuple(parts), extra, debugging.get())
+                parts.append(cls if cls in SIMPLE else key_of(value, name))
+        key: Hashable = tuple(parts)
         if self._stretches:
             key = (key, ones_of(values))
         captured = self._watch.key()
@@ -81,22 +82,9 @@ class Engine(Generic[P]):
             raise DeviceError(
                 f"{wanted} of a program on a device", "run it on NumPy arrays", place(self.source.base)
             )
-        compiled = program.build(
-            program.Request(
-                f=self.source.base,
-                specs=tuple(map(writable, specs)),
-                kind=kind,
-                active=active,
-                pure=self.source.pure,
-                boundscheck=options.boundscheck,
-                deterministic=options.deterministic,
-                memory=options.memory,
-                debug_nans=debugging.get(),
-                **more,
-            )
-        )
+        compiled = program.build(request_of(self.source, specs, kind, active, **more))
         self._stretches = self._stretches or compiled.stretches
-        for wrap, wanted in ((trapping, debugging.get()), (located, options.boundscheck)):
+        for wrap, wanted in ((trapping, debugging.get()), (located, compiled.located)):
             if wanted:
                 pullback = compiled.pullback and wrap(compiled.pullback)
                 compiled = replace(compiled, call=wrap(compiled.call), pullback=pullback)
@@ -121,6 +109,27 @@ class Engine(Generic[P]):
                 plan = self._make(self, specs, extra)
                 self._plans[(key, ones_of(values)) if self._stretches and not before else key] = plan
             return plan
+
+
+def request_of(
+    source: Source, specs: tuple[Spec, ...], kind: str, active: tuple[bool, ...], **more: Any
+) -> Any:
+    """What is asked of `runtime.program` for a function and the structure of its arguments."""
+    from adjit.runtime import program
+
+    options = source.options
+    return program.Request(
+        f=source.base,
+        specs=tuple(map(writable, specs)),
+        kind=kind,
+        active=active,
+        pure=source.pure,
+        boundscheck=options.boundscheck,
+        deterministic=options.deterministic,
+        memory=options.memory,
+        debug_nans=debugging.get(),
+        **more,
+    )
 
 
 def engine_of(

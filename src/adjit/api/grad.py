@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjit.api.engine import Engine
 from adjit.api.plan import Gradients, Guard, Leaves, Results, seed
@@ -12,9 +12,12 @@ from adjit.api.wrt import Wrt, find, paths, select
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec
 from adjit.ir.types import Array, Scalar
-from adjit.runtime.arguments import describe, fill
+from adjit.runtime.arguments import describe, fill, spec_of
 from adjit.runtime.captures import Same
 from adjit.runtime.signature import place
+
+if TYPE_CHECKING:
+    from adjit.api.report import Report
 
 
 def grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> Transformed:
@@ -77,6 +80,17 @@ class Transformed(Operator):
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated Python source for arguments like these. Nothing is run."""
         return self._plans().plan(self._bind(args, kwargs)).compiled.source
+
+    def explain(self, *args: Any, **kwargs: Any) -> Report:
+        """What the gradient does for arguments like these (see `aj.explain`). Nothing is run."""
+        from adjit.api.explained import report, result_of
+
+        values = self._bind(args, kwargs)
+        names = self.source_.signature.names
+        tree = Leaves(self.source_, tuple(spec_of(v, n) for v, n in zip(values, names, strict=True)))
+        active = select(self.paths, tree).active
+        _scalar_result(result_of(self.source_, tree.specs), self.has_aux, self.source_)
+        return report(self.source_, tree, values, "joint", active, aux=self.has_aux, final=False)
 
     def places(self, specs: tuple[Spec, ...]) -> tuple[tuple[bool, ...], tuple[tuple[Spec, int], ...], bool]:
         """Active leaves, the parts of the arguments that are differentiated by, whether there is just one."""

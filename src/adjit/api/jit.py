@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjit.api.engine import Engine
 from adjit.api.plan import Guard, Leaves, Results
 from adjit.api.source import Layer, source_of
 from adjit.ir.structure import Spec
+from adjit.runtime.arguments import spec_of
+
+if TYPE_CHECKING:
+    from adjit.api.report import Report
 
 
 def jit(f: Callable[..., Any]) -> Jitted:
@@ -40,6 +44,15 @@ class Primal(Layer):
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated Python source for arguments like these. Nothing is run."""
         return self.plan(*args, **kwargs).compiled.source
+
+    def explain(self, *args: Any, **kwargs: Any) -> Report:
+        """How the program runs for arguments like these (see `aj.explain`). Nothing is run."""
+        from adjit.api.explained import report
+
+        values = self._source.signature.bind(args, kwargs)
+        names = self._source.signature.names
+        tree = Leaves(self._source, tuple(spec_of(v, n) for v, n in zip(values, names, strict=True)))
+        return report(self._source, tree, values, "primal", (False,) * len(tree.all))
 
     def __repr__(self) -> str:
         return f"adjit.{'pure' if self.layer_pure else 'jit'}({self._source.name})"

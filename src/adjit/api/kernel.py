@@ -91,6 +91,9 @@ class Kernel(StaticFunction, KernelFunction):
 
     def arguments(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The values of a launch: extents as a tuple of ints, without what is for devices only."""
+        if values[-1] is None and values[-2] is None and _is_plain(values[-3]):
+            extents = values[-3]
+            return (*values[:-3], extents if type(extents) is tuple else (extents,), None, None)
         *given, ndrange, block, stream = values
         if stream is not None and any(map(place_of, given)):
             raise DeviceError(
@@ -135,6 +138,16 @@ class Kernel(StaticFunction, KernelFunction):
 
     def __repr__(self) -> str:
         return f"adjit.kernel({self.__name__})"
+
+
+def _is_plain(given: Any) -> bool:
+    """Whether extents are an int or one to three of them, none negative: what nearly every launch has."""
+    if type(given) is tuple:
+        for n in given:
+            if type(n) is not int or n < 0:
+                return False
+        return 1 <= len(given) <= 3
+    return type(given) is int and given >= 0
 
 
 def _check_parameters(f: FunctionType) -> None:

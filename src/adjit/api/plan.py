@@ -87,7 +87,7 @@ class Guard:
 
     def check(self, leaves: Sequence[Any], shadows: Sequence[Any] = ()) -> None:
         """Raise ArgumentError if memory is shared. Only needed if `needed`."""
-        arrays = [*(leaves[i] for i in self._at), *self._captured, *shadows]
+        arrays = [*[leaves[i] for i in self._at], *self._captured, *shadows]
         self._disjoint.check(library_of(self._place).ghosts(arrays) if self._place else arrays)
 
 

@@ -110,7 +110,7 @@ def _peel(f: Any) -> Source:
     return Source(f, bound, options, pure, (options, pure) if pure or options != Options() else None)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=128)
 def _plain(f: Any) -> Source:
     return Source(f, Signature(python_function(f)), Options(), False, None)
 

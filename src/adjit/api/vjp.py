@@ -73,7 +73,7 @@ class _Split:
     def __init__(self, engine: Engine[_Split], specs: tuple[Spec, ...], extra: tuple[int, int, Marks]):
         count, prefix, marks = extra
         tree = Leaves(engine.source, specs)
-        wanted = [w for s, m in zip(specs, marks, strict=True) for w in _wanted(s, m)]
+        wanted = [w for s, m in zip(specs, marks, strict=True) for w in wanted_leaves(s, m)]
         active = tuple(w and tree.differentiable(i) for i, w in enumerate(wanted))
         self.compiled = engine.compile(specs, "split", active)
         self._call, self._captures = self.compiled.call, tuple(self.compiled.captures)
@@ -128,9 +128,10 @@ def require_result(out: Spec, results: Results, source: Source, what: str) -> No
     raise ArgumentError(reason, "return a float, a float array, or a tuple with one", where)
 
 
-def _wanted(spec: Spec, mark: bool | tuple[bool, ...]) -> list[bool]:
+def wanted_leaves(spec: Spec, mark: bool | tuple[bool, ...]) -> list[bool]:
+    """One flag per leaf of an argument, from its mark."""
     if isinstance(mark, tuple) and isinstance(spec, TupleSpec):
-        return [w for s, m in zip(spec.items, mark, strict=True) for w in _wanted(s, m)]
+        return [w for s, m in zip(spec.items, mark, strict=True) for w in wanted_leaves(s, m)]
     return [bool(mark)] * sum(1 for _ in leaves(spec))
 
 

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from adjit.cli.demo import demo
+from adjit.cli.explain import explain
 from adjit.cli.fuzz import fuzz
 from adjit.errors import AdjitError
 
@@ -20,6 +21,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command()(demo)
+app.command()(explain)
 app.command()(fuzz)
 
 

@@ -69,6 +69,9 @@ def fuzz(
     arrays: Annotated[
         bool, typer.Option("--arrays", help="Programs have statements of whole arrays.")
     ] = False,
+    parallel: Annotated[
+        bool, typer.Option("--parallel", help="Programs have parallel loops and launch kernels.")
+    ] = False,
     small: Annotated[bool, typer.Option("--small", help="Programs of half as many statements.")] = False,
     folder: Annotated[Path, typer.Option(help="Where failures are written.")] = Path("fuzz-failures"),
     jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 1,
@@ -87,6 +90,7 @@ def fuzz(
         recursion=recursion,
         small=small,
         arrays=arrays,
+        parallel=parallel,
         folder=folder,
     )
     console, tally = Console(), Tally()

@@ -29,6 +29,7 @@ from adjit.ir.core import (
     Loop,
     Raise,
     RefAppend,
+    RefSet,
     Stmt,
     Store,
     Sym,
@@ -39,7 +40,7 @@ from adjit.ir.visit import blocks, operands, targets, walk, yields
 
 _MAX_WEIGHT = 24
 _RAISING = frozenset({"div", "floordiv", "mod", "pow"})
-_BARRIERS = (Store, Loop, If, Custom, Call, Raise, RefAppend, Whole)
+_BARRIERS = (Store, Loop, If, Custom, Call, Raise, RefAppend, RefSet, Whole)
 _MANY = 25
 """More arguments of a call, or results, than this are plain names: past 30 of them Numba reads no other call, and
 no choice (`a if c else b`)."""
@@ -219,7 +220,7 @@ class Plan:
             if end.returned:
                 return len(end.atoms) <= _MANY and (source_line(stmt.span) or "").startswith("return")
             return end.line in (0, stmt.span.line)
-        if isinstance(user, Ensure | RefAppend | Custom | Whole) or user.span.line != stmt.span.line:
+        if isinstance(user, Ensure | RefAppend | RefSet | Custom | Whole) or user.span.line != stmt.span.line:
             return False
         if isinstance(user, Call) and len(user.args) > _MANY:
             return False

@@ -41,6 +41,7 @@ from adjit.ir.core import (
     RefAppend,
     RefGet,
     RefNew,
+    RefSet,
     Span,
     Stmt,
     Store,
@@ -314,6 +315,9 @@ class Printer:
             case RefGet():
                 position = self.show.text(stmt.position)
                 self.line(f"{self.name(stmt.target)} = {self.name(stmt.references)}[{position}]", stmt.span)
+            case RefSet():
+                place = f"{self.name(stmt.references)}[{self.show.text(stmt.position)}]"
+                self.line(f"{place} = {self.name(stmt.array)}", stmt.span)
             case Whole():
                 self._whole(stmt)
             case Loop():

@@ -107,10 +107,10 @@ class _Cutter(Rewriter):
         given = tuple(sorted(free(stmt.body) - {stmt.index}, key=lambda s: s.uid))
         name = self._fresh_name(f"{self._function.name}_part")
         doc = f"A part of {self._function.name}: line {stmt.span.line}." if stmt.span.line > 0 else ""
-        doc = f"{doc}\n{stmt.note}".strip()
+        doc = f"{doc}\n{stmt.note or ''}".strip()
         self.parts.append(Function(name, (stmt.index, *given), stmt.body, (), doc, self._function.span))
         several, index = Sym("several", BOOL), fresh(stmt.index)
-        threads = replace(stmt, body=(Call((), name, (stmt.index, *given), stmt.span),), note="")
+        threads = replace(stmt, body=(Call((), name, (stmt.index, *given), stmt.span),), note=None)
         alone = replace(
             threads, index=index, parallel=False, body=(Call((), name, (index, *given), stmt.span),)
         )

@@ -27,6 +27,7 @@ from adjit.frontend import (
     inline,
     kernels,
     known,
+    layers,
     outputs,
     remedies,
 )
@@ -134,6 +135,8 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
         return kernels.launch(lx, obj, args, kwargs, node)
     if isinstance(obj, kernels.Item):
         return kernels.run_item(lx, obj, args, node)
+    if layers.is_layer(obj):
+        return layers.call_layer(lx, obj, args, kwargs, node)
     gradient = derive.operator(lx, obj, args, kwargs, node)
     if gradient is not None:
         return gradient

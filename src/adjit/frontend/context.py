@@ -150,6 +150,10 @@ class Lowering:
         self.items: list[tuple[str, tuple[Value, ...]]] = []  # of kernels being lowered: name and index
         self.loops = 0  # how many loops are being lowered, one in the other
         self.parallel_loops = 0
+        self.shared: frozenset[Sym] = frozenset()  # arrays from outside of the outermost parallel loop
+        self.in_order = (
+            False  # a parallel loop being lowered updates shared arrays in a way that needs an order
+        )
         self.integers = Extents(self.builder.shapes, lambda: self.builder.scopes)
         self.recursive: set[object] = set()  # code that calls itself
         self.templates: list[Template] = []  # recursive functions being lowered, outer first
@@ -192,9 +196,11 @@ class Lowering:
         return target
 
     def like(self, target: Sym, *sources: Atom) -> None:
-        """A name that may stand for a list is one."""
+        """A name that may stand for a list is one, and so is one that may stand for a shared array."""
         if any(isinstance(a, Sym) and a in self.lists for a in sources):
             self.lists.add(target)
+        if any(isinstance(a, Sym) and a in self.shared for a in sources):
+            self.shared |= {target}
 
     def any_of(self, flags: list[Atom]) -> Atom:
         """The disjunction of bools."""
@@ -234,11 +240,16 @@ class Lowering:
         """What is lowered inside the `with` stands in a parallel loop, if `parallel`: divisions never raise there, as
         in Numba's.
         """
+        outer = self.shared
+        if parallel and not outer:
+            held = (v for v in self.env.names.values() if isinstance(v, Sym))
+            self.shared = frozenset(v for v in held if isinstance(v.type, Array))
         self.parallel_loops += parallel
         try:
             yield
         finally:
             self.parallel_loops -= parallel
+            self.shared = outer
 
     # paths
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from adjit.frontend.frozen import frozen_values
 from adjit.frontend.kernel_function import KernelFunction
+from adjit.frontend.lasting import lasting
 from adjit.rules.custom import CustomFunction
 
 _LIBRARIES = ("numpy", "math", "cmath", "numba", "builtins", "operator", "scipy", "adjit")
@@ -35,7 +36,7 @@ def fingerprint(f: object) -> str | None:
         return None
 
 
-@functools.lru_cache(maxsize=4096)
+@lasting
 def _names(code: CodeType) -> tuple[str, ...]:
     """Every global or attribute name used by the code and the code nested in it."""
     found = dict.fromkeys(code.co_names)
@@ -45,7 +46,7 @@ def _names(code: CodeType) -> tuple[str, ...]:
     return tuple(found)
 
 
-@functools.lru_cache(maxsize=4096)
+@lasting
 def _code(code: CodeType) -> Hashable:
     """The code by content: its place (errors and comments name it), instructions, constants and names."""
     consts = tuple(_const(c) for c in code.co_consts)
@@ -121,6 +122,9 @@ class _Walk:
     def other(self, obj: object) -> Hashable:
         if isinstance(obj, KernelFunction):
             return ("kernel", self.value(obj.body))
+        if hasattr(type(obj), "layer_options"):
+            layer = obj.layer_options, obj.layer_pure  # pyright: ignore[reportAttributeAccessIssue]
+            return ("layer", type(obj).__qualname__, repr(layer), self.value(obj.f))  # pyright: ignore[reportAttributeAccessIssue]
         custom = obj if isinstance(obj, CustomFunction) else getattr(obj, "__adjit_custom__", None)
         if isinstance(custom, CustomFunction):
             parts = (custom.primal, custom.fwd, custom.bwd, custom.jvp)

@@ -11,6 +11,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from adjit.frontend.lasting import lasting
+
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -75,19 +77,15 @@ def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     return names + [p.arg for p in (a.vararg, a.kwarg) if p is not None]
 
 
-_cache: dict[ast.AST, Scope] = {}
-
-
+@lasting
 def scope_of(node: ast.FunctionDef | ast.Lambda) -> Scope:
     """The scope of a function; computed once."""
-    if node not in _cache:
-        body = node.body if isinstance(node, ast.FunctionDef) else [node.body]
-        names = frozenset((*parameters(node), *assigned(body)))
-        liveness = _Liveness(_read_inside(body))
-        if isinstance(node, ast.FunctionDef):
-            liveness.block(node.body, frozenset(), frozenset(), frozenset())
-        _cache[node] = Scope(names, liveness.loops)
-    return _cache[node]
+    body = node.body if isinstance(node, ast.FunctionDef) else [node.body]
+    names = frozenset((*parameters(node), *assigned(body)))
+    liveness = _Liveness(_read_inside(body))
+    if isinstance(node, ast.FunctionDef):
+        liveness.block(node.body, frozenset(), frozenset(), frozenset())
+    return Scope(names, liveness.loops)
 
 
 def _read_inside(nodes: Iterable[ast.AST]) -> frozenset[str]:

@@ -45,6 +45,7 @@ from adjit.frontend.values import (
     two_names,
 )
 from adjit.ir.core import FALSE, ONE, TRUE, Atom, Const, Loop, Sym, Undef
+from adjit.ir.notes import InOrder
 from adjit.ir.types import BOOL, UNKNOWN, Type
 
 STOP = "$stop"
@@ -275,7 +276,10 @@ def _finish(
             tuple(results),
             stop,
             span,
-            parallel=parallel and stop is None,
+            parallel=parallel and stop is None and not lx.in_order,
+            note=InOrder("its turns combine whole arrays other than by += and -=")
+            if parallel and lx.in_order
+            else None,
         )
     )
     lx.frame.env = after
@@ -374,7 +378,9 @@ def run_for(lx: Lowering, node: ast.For) -> None:
                 statements.run(lx, node.body)
                 return _stop(lx)
 
+        around, lx.in_order = lx.in_order, False
         _emit(lx, node, bounds, turn, _hint(node.target, source), parallel)
+        lx.in_order = around or (lx.in_order and lx.parallel_loops > 0)
     _otherwise(lx, node)
 
 

@@ -31,6 +31,7 @@ class Options:
     divisions: dict[str, set[Sym]] = field(default_factory=dict)
     fastmath: list[object] = field(default_factory=list)
     boundscheck: bool = False
+    located: bool = False  # `aj.options(f, boundscheck=True)`, whose errors name work items
 
     def enter(self, dispatcher: object | None) -> None:
         """A function is inlined (or is the program itself)."""
@@ -55,6 +56,7 @@ class Options:
             for flags in self.fastmath:
                 own["fastmath"] = _both(own["fastmath"], flags)
         own["boundscheck"] = self.boundscheck
+        own["located"] = self.located
         return own, guarded
 
 

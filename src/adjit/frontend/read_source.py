@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 
 from adjit.errors import UnsupportedError
+from adjit.frontend.lasting import lasting
 from adjit.ir.core import Span
 
 FunctionNode = ast.FunctionDef | ast.Lambda
@@ -32,7 +33,17 @@ class Source:
 
 def read_source(function: FunctionType) -> Source:
     """The syntax tree of a plain function or lambda; UnsupportedError where it cannot be had."""
-    return _read(function.__code__, function.__qualname__, _lines(function))
+    code, text = function.__code__, _lines(function)
+    read, at = _sources_of(code), (function.__qualname__, text)
+    if at not in read:
+        read[at] = _read(code, *at)
+    return read[at]
+
+
+@lasting
+def _sources_of(code: CodeType) -> dict[tuple[str, str], Source]:
+    """What was read of a code object, by its function's name and the text of the file."""
+    return {}
 
 
 def _lines(function: FunctionType) -> str:
@@ -47,7 +58,6 @@ def _lines(function: FunctionType) -> str:
     return "".join(lines)
 
 
-@functools.lru_cache(maxsize=1024)
 def _read(code: CodeType, qualname: str, text: str) -> Source:
     file = code.co_filename
     stale = UnsupportedError(

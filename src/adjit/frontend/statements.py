@@ -216,7 +216,7 @@ def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
         if is_array(old) and isinstance(old, Sym):
             if old in lx.lists:
                 lx.refuse(stmt, "a list is updated in place", "make it an array: np.array(...)")
-            _update(lx, stmt, elements.whole(lx, old), stmt.target)
+            _update(lx, stmt, elements.whole(lx, old), stmt.target, _reduced(lx, stmt, old))
             return
         right = expressions.evaluate(lx, stmt.value)
         with lx.at(stmt):
@@ -262,15 +262,25 @@ def _update_part(lx: Lowering, stmt: ast.AugAssign, where: parts.Where) -> None:
         _store_part(lx, stmt.target, where, expressions.binary(lx, stmt.op, old, right, stmt))
 
 
-def _update(lx: Lowering, stmt: ast.AugAssign, target: Elements, node: ast.expr) -> None:
-    """An array, or a part of one, is updated in place."""
+def _reduced(lx: Lowering, stmt: ast.AugAssign, array: Sym) -> str:
+    """How turns of a `prange` loop may meet in `array += value`, which Numba takes for a reduction of whole arrays."""
+    if array not in lx.shared or lx.items:
+        return ""
+    if isinstance(stmt.op, ast.Add | ast.Sub):
+        return "add"
+    lx.in_order = True
+    return ""
+
+
+def _update(lx: Lowering, stmt: ast.AugAssign, target: Elements, node: ast.expr, update: str = "") -> None:
+    """An array, or a part of one, is updated in place. update: see `ir.core.Store`."""
     right = expressions.lazily(lx, stmt.value)
     with lx.at(stmt):
         value = expressions.binary(lx, stmt.op, target, right, stmt)
         if elements.ndim_of(value) > len(target.shape):
             lx.refuse(stmt, f"{kind(target)} is updated with {kind(right)}", "it must not have more axes")
         stores.refuse_narrowing(lx, target, value, stmt)
-        stores.assign(lx, target, value, node)
+        stores.assign(lx, target, value, node, update)
 
 
 # other statements

@@ -41,8 +41,8 @@ def fitted(lx: Lowering, source: Elements, shape: tuple[Atom, ...], message: str
     return Elements((), lambda _: number, source.dtype)
 
 
-def assign(lx: Lowering, target: Elements, value: Value, node: ast.AST) -> None:
-    """`target[...] = value`: numbers and smaller arrays are broadcast."""
+def assign(lx: Lowering, target: Elements, value: Value, node: ast.AST, update: str = "") -> None:
+    """`target[...] = value`: numbers and smaller arrays are broadcast. update: see `ir.core.Store`."""
     assert target.part is not None
     base, items = target.part
     source = elements.elements_of(lx, value, node)
@@ -55,7 +55,7 @@ def assign(lx: Lowering, target: Elements, value: Value, node: ast.AST) -> None:
 
     def element(places: tuple[Place, ...]) -> None:
         v = source.at(broadcasting.aligned(places, source.shape))
-        lx.builder.store(base, elements.index_at(lx, items, places), v)
+        lx.builder.store(base, elements.index_at(lx, items, places), v, update)
 
     with lx.at(node):
         if not axes:

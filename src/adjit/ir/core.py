@@ -3,7 +3,7 @@
     Function  ::= name (params) body -> results, with the functions that it calls
     Block     ::= Stmt*
     Stmt      ::= Let | Load | Store | View | Alloc | Ensure | RefNew | RefAppend | RefGet
-                | Whole | Loop | If | Custom | Derive | Call | Raise
+                | RefSet | Whole | Loop | If | Custom | Derive | Call | Raise
     Atom      ::= Sym | Const | Undef
 
 Every `Sym` is defined exactly once (a parameter, a statement's target, a loop's index, params or
@@ -19,6 +19,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TypeVar, dataclass_transform
 
+from adjit.ir.notes import Note
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
 
 _ids = itertools.count(1)
@@ -226,6 +227,16 @@ class RefGet:
 
 
 @node
+class RefSet:
+    """`references[position] = array`, of a position that the list has (written by `transform.parts` only)."""
+
+    references: Sym
+    position: Atom
+    array: Sym
+    span: Span = NOWHERE
+
+
+@node
 class Whole:
     """`outs = op(*args)`, of whole arrays, by a library. `op` is a key of `adjit.rules.linear`.
 
@@ -251,7 +262,7 @@ class Loop:
     nest's first store. Each turn of the innermost loop ends with its one store.
     parallel: a counted loop whose turns may run in any order, and together: but for updates (`Store.update`) no turn
     touches an element of outer memory that another one writes. What it carries is another matter (sums).
-    note: what a reader of the printed program is told about the loop.
+    note: what a pass decided about the loop, for those who read the program.
     """
 
     index: Sym | None
@@ -267,7 +278,7 @@ class Loop:
     span: Span = NOWHERE
     at_once: bool = False
     parallel: bool = False
-    note: str = ""
+    note: Note | None = None
 
 
 @node
@@ -348,6 +359,7 @@ Stmt = (
     | RefNew
     | RefAppend
     | RefGet
+    | RefSet
     | Whole
     | Loop
     | If

@@ -30,6 +30,7 @@ from adjit.ir.core import (
     RefAppend,
     RefGet,
     RefNew,
+    RefSet,
     Slice,
     Span,
     Stmt,
@@ -193,6 +194,15 @@ def _refappend(p: _Parser, line: Line, depth: int) -> Stmt:
     return RefAppend(references, line.symbol(), p.span)
 
 
+def _refset(p: _Parser, line: Line, depth: int) -> Stmt:
+    line.expect(" ")
+    references = line.symbol()
+    line.expect(" ")
+    position = line.atom()
+    line.expect(" ")
+    return RefSet(references, position, line.symbol(), p.span)
+
+
 def _whole(p: _Parser, line: Line, depth: int) -> Stmt:
     line.expect(" ")
     outs = [line.symbol()]
@@ -327,6 +337,7 @@ _STATEMENTS: dict[str, Callable[[_Parser, Line, int], Stmt]] = {
     "fill": _fill,
     "update": _update,
     "refappend": _refappend,
+    "refset": _refset,
     "whole": _whole,
     "raise": _raise,
     "for": _counted,

@@ -33,6 +33,7 @@ from adjit.ir.core import (
     RefAppend,
     RefGet,
     RefNew,
+    RefSet,
     Slice,
     Span,
     Stmt,
@@ -177,6 +178,10 @@ class _Printer:
             case RefGet():
                 position = self.atom(stmt.position)
                 self.emit(d, f"{self.defined(stmt.target)} = refget {self.names(stmt.references)} {position}")
+            case RefSet():
+                position = self.atom(stmt.position)
+                array = self.names(stmt.array)
+                self.emit(d, f"refset {self.names(stmt.references)} {position} {array}")
             case Whole():
                 outs = ", ".join(self.names(s) for s in stmt.outs)
                 self.emit(d, f"whole {outs} = {stmt.op}({self.atoms(stmt.args)})")

@@ -26,6 +26,7 @@ from adjit.ir.core import (
     RefAppend,
     RefGet,
     RefNew,
+    RefSet,
     Slice,
     Stmt,
     Store,
@@ -184,7 +185,7 @@ def _new(stmt: RefNew) -> None:
     assert isinstance(stmt.target.type, RefList)
 
 
-def _reference(stmt: RefAppend | RefGet) -> None:
+def _reference(stmt: RefAppend | RefGet | RefSet) -> None:
     assert isinstance(stmt.references.type, RefList)
 
 
@@ -197,7 +198,7 @@ def _whole(stmt: Whole) -> None:
 
 _SHAPES: dict[type, Callable[[Any], None]] = {
     **dict.fromkeys((Load, Store), _element),
-    **dict.fromkeys((RefAppend, RefGet), _reference),
+    **dict.fromkeys((RefAppend, RefGet, RefSet), _reference),
     Let: _let,
     View: _view,
     Alloc: _alloc,

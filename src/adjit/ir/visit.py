@@ -24,6 +24,7 @@ from adjit.ir.core import (
     RefAppend,
     RefGet,
     RefNew,
+    RefSet,
     Slice,
     Stmt,
     Store,
@@ -158,6 +159,7 @@ _OPERANDS: dict[type, Callable[[Any], tuple[Atom, ...]]] = {
     RefNew: lambda stmt: (),
     RefAppend: attrgetter("references", "array"),
     RefGet: attrgetter("references", "position"),
+    RefSet: attrgetter("references", "position", "array"),
     Whole: lambda stmt: (*stmt.outs, *stmt.args),
     Loop: _of_loop,
     If: lambda stmt: (stmt.cond,),
@@ -289,6 +291,9 @@ class Rewriter:
             case RefGet():
                 refs, position = self.sym(stmt.references), self.atom(stmt.position)
                 return RefGet(self.define(stmt.target), refs, position, stmt.span)
+            case RefSet():
+                refs, position = self.sym(stmt.references), self.atom(stmt.position)
+                return RefSet(refs, position, self.sym(stmt.array), stmt.span)
             case Whole():
                 return Whole(
                     tuple([self.sym(s) for s in stmt.outs]), stmt.op, self.atoms(stmt.args), stmt.span

@@ -32,7 +32,7 @@ _NUMPY = {
 }
 _C, _F, _ALIGNED, _WRITEABLE = 0x1, 0x2, 0x100, 0x400
 LAYOUT_FLAGS = _C | _F | _ALIGNED | _WRITEABLE
-_SIMPLE = frozenset((float, bool, complex, *_NUMPY))
+SIMPLE = frozenset((float, bool, complex, *_NUMPY))
 _FUNCTIONS: tuple[type, ...] = (FunctionType, Dispatcher, CustomFunction, BuiltinFunctionType, np.ufunc)
 _INT_RANGE = range(-(2**63), 2**63)
 _INSTEAD = {
@@ -53,14 +53,16 @@ def key_of(value: Any, name: str = "argument") -> Hashable:
     cls = type(value)
     if cls is np.ndarray:
         return value.dtype, value.ndim, value.flags.num & LAYOUT_FLAGS
-    if cls in _SIMPLE or value is None:
+    if cls in SIMPLE or value is None:
         return cls
     if cls is int:
         if value in _INT_RANGE:
             return cls
         raise ArgumentError(f"'{name}' is {value}, which does not fit in int64", "pass it as a float")
     if isinstance(value, tuple):
-        return cls, tuple(key_of(v, item_name(name, value, k)) for k, v in enumerate(value))
+        return cls, tuple(
+            [type(v) if type(v) in SIMPLE else _item_key(value, k, name) for k, v in enumerate(value)]
+        )
     if isinstance(value, (*_FUNCTIONS, StaticFunction)):
         return watch_of(value).key()
     if cls is str:
@@ -75,6 +77,13 @@ def _device_key(a: Any, name: str) -> Hashable:
     library = library_of(place)
     library.check(a, name)
     return place, a.dtype, a.ndim, library.layout_of(a)
+
+
+def _item_key(value: tuple[Any, ...], k: int, name: str) -> Hashable:
+    item = value[k]
+    if type(item) is int and item in _INT_RANGE:
+        return int
+    return key_of(item, item_name(name, value, k))
 
 
 def ones_of(value: Any) -> Any:
@@ -182,7 +191,7 @@ def flatten(values: Sequence[Any]) -> list[Any]:
     out: list[Any] = []
     for v in values:
         cls = type(v)
-        if cls is np.ndarray or cls in _SIMPLE or cls is int:
+        if cls is np.ndarray or cls in SIMPLE or cls is int:
             out.append(v)
         elif isinstance(v, tuple):
             out += flatten(v)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import threading
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from adjit.runtime.folder import cache_folder, environment, write_once
 Meta = dict[str, Any]
 
 _lock = threading.Lock()
-_memory: dict[str, tuple[str, Meta]] = {}
+_KEPT = 512
+_memory: OrderedDict[str, tuple[str, Meta]] = OrderedDict()
 
 
 def program_key(*parts: object) -> str:
@@ -30,15 +32,14 @@ def program_key(*parts: object) -> str:
 
 
 def lookup(key: str) -> tuple[str, Meta] | None:
-    """(hash of the text, meta), or None. The text itself is `compile.load_stored(hash)`."""
+    """(hash of the text, meta), or None. The text itself is `compile.stored_text(hash)`."""
     found = _memory.get(key)
     if found is not None:
         return found
     found = _read(key)
     if found is None or stored_text(found[0]) is None:
         return None
-    with _lock:
-        _memory[key] = found
+    _remember(key, found)
     return found
 
 
@@ -49,8 +50,7 @@ def store(key: str, text: str, meta: Meta) -> str:
     """
     content = pickle.dumps(meta)
     name = keep(text)
-    with _lock:
-        _memory[key] = (name, meta)
+    _remember(key, (name, meta))
     path = _path(key)
     if path is not None:
         try:
@@ -59,6 +59,14 @@ def store(key: str, text: str, meta: Meta) -> str:
         except OSError:
             return name
     return name
+
+
+def _remember(key: str, found: tuple[str, Meta]) -> None:
+    """Keep an entry in memory, and the newest others."""
+    with _lock:
+        _memory[key] = found
+        while len(_memory) > _KEPT:
+            _memory.popitem(last=False)
 
 
 def forget() -> None:

@@ -82,9 +82,9 @@ class Watch:
         return key
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def watch_of(f: Callable[..., Any]) -> Watch:
-    """The watch of a function, made once."""
+    """The watch of a function; of the last few functions it is kept (and with it they are)."""
     return Watch(f)
 
 

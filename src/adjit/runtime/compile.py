@@ -12,17 +12,40 @@ import linecache
 import re
 import sys
 import threading
+import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from adjit.runtime.folder import cache_folder, write_once
+from adjit.runtime.freed import keep_freed_memory
 from adjit.runtime.plain import adapt, plain_namespace
 
 _lock = threading.RLock()
-_loaded: dict[tuple[str, bool], dict[str, Any]] = {}
-_texts: dict[str, str] = {}
+_KEPT = 512
+
+
+class _Owner:
+    """Is held by the namespace of a loaded module, and so by each of its functions; what else was made goes with it."""
+
+    def __init__(self, namespace: dict[str, Any], file: str):
+        self.namespace = namespace
+        namespace["__adjit_owner__"] = self
+        weakref.finalize(self, _forget, file, namespace["__name__"])
+
+
+def _forget(file: str, module: str) -> None:
+    linecache.cache.pop(file, None)
+    sys.modules.pop(module, None)
+
+
+_loaded: weakref.WeakValueDictionary[tuple[str, bool], _Owner] = weakref.WeakValueDictionary()
+"""The modules of which a function still lives."""
+
+_texts: OrderedDict[str, str] = OrderedDict()
+"""The newest texts."""
 
 
 def text_hash(text: str) -> str:
@@ -43,15 +66,22 @@ def load(
     """
     with _lock:
         name = text_hash(text)
-        if (name, compiled) not in _loaded:
-            _texts[name] = text
-            if place:
-                _loaded[name, compiled] = _driver(name, text)
-            else:
-                _loaded[name, compiled] = _compiled(name, text) if compiled else _plain(name, text)
-        namespace = _loaded[name, compiled]
+        owner = _loaded.get((name, compiled))
+        if owner is None:
+            _remember(name, text)
+            made = _driver if place else _compiled if compiled else _plain
+            owner = _Owner(*made(name, text))
+            _loaded[name, compiled] = owner
+        namespace = owner.namespace
     wanted = tuple(names)
     return {n: namespace[n] for n in wanted} if wanted else namespace
+
+
+def _remember(name: str, text: str) -> None:
+    _texts[name] = text
+    _texts.move_to_end(name)
+    while len(_texts) > _KEPT:
+        _texts.popitem(last=False)
 
 
 _LONG = 500
@@ -80,25 +110,20 @@ def with_room(call: Callable[..., Any], lines: int) -> Callable[..., Any]:
     return run
 
 
-def load_stored(name: str, place: str = "") -> dict[str, Callable[..., Any]] | None:
-    """The functions of a module that an earlier `load` or process wrote, by its hash; None if it is gone."""
-    text = stored_text(name)
-    return None if text is None else load(text, place=place)
-
-
 def keep(text: str) -> str:
     """Keep the text, on disk if there is a folder; gives its hash."""
     name = text_hash(text)
     with _lock:
-        _texts[name] = text
+        _remember(name, text)
         _write(name, text)
     return name
 
 
 def stored_text(name: str) -> str | None:
     """The text of a module, by its hash."""
-    if name in _texts:
-        return _texts[name]
+    text = _texts.get(name)
+    if text is not None:
+        return text
     folder = cache_folder()
     if folder is None:
         return None
@@ -126,46 +151,58 @@ def _write(name: str, text: str) -> Path | None:
     return path
 
 
-def _compiled(name: str, text: str) -> dict[str, Any]:
+Loaded = tuple[dict[str, Any], str]
+"""The namespace of a module, and the name of its file."""
+
+
+def _compiled(name: str, text: str) -> Loaded:
+    keep_freed_memory()
     path = _write(name, text)
     if path is None:
         return _in_memory(name, re.sub(r"^(@njit\(.*)cache=True", r"\1cache=False", text, flags=re.M))
-    module_name = f"adjit_{name}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
+    spec = importlib.util.spec_from_file_location(f"adjit_{name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
+    _announce(module)
     spec.loader.exec_module(module)
-    return vars(module)
+    return vars(module), str(path)
 
 
-def _in_memory(name: str, text: str) -> dict[str, Any]:
+def _in_memory(name: str, text: str) -> Loaded:
     module = ModuleType(f"adjit_{name}")
-    sys.modules[module.__name__] = module
+    _announce(module)
     return _execute(f"<adjit {name}>", text, vars(module))
 
 
-def _plain(name: str, text: str) -> dict[str, Any]:
+def _announce(module: ModuleType) -> None:
+    """Let Numba, which asks `sys.modules` for a function's module, find one of this name. It is not the module
+    itself, which would then never be freed."""
+    known = ModuleType(module.__name__)
+    known.__file__ = getattr(module, "__file__", None)
+    sys.modules[module.__name__] = known
+
+
+def _plain(name: str, text: str) -> Loaded:
     """The text without Numba: decorators are identities, scalar types are NumPy's."""
     bare = re.sub(r"^(from numba.*|import math)$", "", text, flags=re.M)
-    namespace = _execute(f"<adjit {name}, plain>", bare, plain_namespace())
+    space = plain_namespace() | {"__name__": f"adjit_{name}_plain"}
+    namespace, file = _execute(f"<adjit {name}, plain>", bare, space)
     adapt(namespace)
-    return namespace
+    return namespace, file
 
 
-def _driver(name: str, text: str) -> dict[str, Any]:
+def _driver(name: str, text: str) -> Loaded:
     """The host functions of a program on an OpenCL device, and what launches its kernels."""
     from adjit.runtime.opencl.launch import Source
 
-    namespace = _execute(
-        f"<adjit {name}, device>", text, {**plain_namespace(), "Source": Source, "fdiv": None}
-    )
+    space = plain_namespace() | {"__name__": f"adjit_{name}_device", "Source": Source, "fdiv": None}
+    namespace, file = _execute(f"<adjit {name}, device>", text, space)
     adapt(namespace)
-    return namespace
+    return namespace, file
 
 
-def _execute(file: str, text: str, namespace: dict[str, Any]) -> dict[str, Any]:
+def _execute(file: str, text: str, namespace: dict[str, Any]) -> Loaded:
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), namespace)
-    return namespace
+    return namespace, file

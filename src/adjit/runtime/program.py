@@ -26,7 +26,7 @@ from adjit.ir.types import Array
 from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere
 from adjit.runtime import cache
-from adjit.runtime.compile import load, load_stored, stored_text, with_room
+from adjit.runtime.compile import load, stored_text, with_room
 from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, entered
 from adjit.runtime.memory import limited
 from adjit.runtime.places import placed
@@ -78,7 +78,8 @@ class Compiled:
     """A program that is ready to be called (see the module for the conventions).
 
     captured: the names of the captures. raises: whether every path ends in a `raise`, so that there is no result.
-    stretches: whether the program depends on which extents of its arguments are one.
+    stretches: whether the program depends on which extents of its arguments are one. located: whether it checks indices
+    and says in an IndexError where it was.
     """
 
     call: Callable[..., Any]
@@ -92,6 +93,7 @@ class Compiled:
     captured: tuple[str, ...] = ()
     raises: bool = False
     stretches: bool = False
+    located: bool = False
 
     @property
     def source(self) -> str:
@@ -117,21 +119,13 @@ def _build(request: Request) -> Compiled:
     hit = None if key is None else cache.lookup(key)
     if hit is not None:
         name, meta = hit
-        namespace = load_stored(name, request.place)
-        if namespace is not None:
+        stored = stored_text(name)
+        if stored is not None:
             captures = captures_of(request.f, request.specs, meta["captures"])
-            return _compiled(request, namespace, meta, captures, lambda: stored_text(name) or "")
-    primal = _contracted(primal_of(request.f, request.specs), request)
-    if request.place:
-        parallel = interchange(everywhere(primal.function, parallel_nests))
-        primal = replace(primal, function=parallel)
-    if request.boundscheck:
-        primal = replace(primal, function=bounds_checked(primal.function))
-    if request.pure:
-        _refuse_written_captures(request, primal.function, _written(primal.function))
-        primal = replace(primal, **pure(primal.function, primal.out))
-    primal = replace(primal, out=placed(primal.out, request.place)) if request.place else primal
-    module, meta = _module(request, primal)
+            return _compiled(request, load(stored, place=request.place), meta, captures, lambda: stored)
+    primal = prepared(request, primal_of(request.f, request.specs))
+    made = transformed(request, primal)
+    module, meta = made.module, made.meta
     meta["captures"] = len(primal.captures)
     text = device_text(module, meta["n_results"]) if request.place else render(module)
     meta["lines"] = text.count("\n")
@@ -143,6 +137,19 @@ def _build(request: Request) -> Compiled:
             pass
     namespace = load(text, compiled=not plain, place=request.place)
     return _compiled(request, namespace, meta, primal.captures, lambda: text)
+
+
+def prepared(request: Request, primal: Primal) -> Primal:
+    """The primal as the request's transform takes it."""
+    primal = _contracted(primal, request)
+    if request.place:
+        primal = replace(primal, function=interchange(everywhere(primal.function, parallel_nests)))
+    if request.boundscheck or primal.located:
+        primal = replace(primal, function=bounds_checked(primal.function))
+    if request.pure:
+        _refuse_written_captures(request, primal.function, _written(primal.function))
+        primal = replace(primal, **pure(primal.function, primal.out))
+    return replace(primal, out=placed(primal.out, request.place)) if request.place else primal
 
 
 def _key(request: Request) -> str | None:
@@ -181,6 +188,7 @@ def _compiled(
         meta["captured"],
         meta["raises"],
         meta["stretches"],
+        meta["located"],
     )
 
 
@@ -201,7 +209,17 @@ def _refuse_written_captures(request: Request, function: Function, written: set[
             )
 
 
-def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
+@dataclass(frozen=True)
+class Made:
+    """A program before it is rendered. swept: (reverse mode) both sweeps and how they were planned."""
+
+    module: Module
+    meta: dict[str, Any]
+    swept: Reversed | None = None
+
+
+def transformed(request: Request, primal: Primal) -> Made:
+    """The program of a prepared primal. Raises UnsupportedError, MissingRuleError."""
     function = primal.function
     refuse_certain_races(function)
     n_leaves = len(request.active)
@@ -219,6 +237,7 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
         "pullback": None,
         "recording": False,
         "span": function.span,
+        "located": request.boundscheck or primal.located,
     }
     active = tuple(p for p, on in zip(params, request.active, strict=True) if on)
     for p in active:
@@ -228,8 +247,8 @@ def _module(request: Request, primal: Primal) -> tuple[Module, dict[str, Any]]:
     if taken:  # by this name the generated text means something else
         primal = replace(primal, function=replace(function, name=f"{function.name}_function"))
     build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
-    module, meta = build_kind(request, primal, active, meta)
-    return _limited_depth(module), meta
+    made = build_kind(request, primal, active, meta)
+    return replace(made, module=_limited_depth(made.module))
 
 
 def _raises(block: Sequence[Stmt]) -> bool:
@@ -284,20 +303,16 @@ def _contracted(primal: Primal, request: Request) -> Primal:
     return replace(primal, function=everywhere(primal.function, partial(contract, raising=raising)))
 
 
-def _primal(
-    request: Request, primal: Primal, _: object, meta: dict[str, Any]
-) -> tuple[Module, dict[str, Any]]:
+def _primal(request: Request, primal: Primal, _: object, meta: dict[str, Any]) -> Made:
     function = everywhere(primal.function, lambda f: lift(clean(f, keep_raising=True)))
     meta["call"] = function.name
-    return Module((_unit(request, primal, function),), (), _doc(primal, "the primal")), meta
+    return Made(Module((_unit(request, primal, function),), (), _doc(primal, "the primal")), meta)
 
 
-def _forward(
-    request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
-) -> tuple[Module, dict[str, Any]]:
+def _forward(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
     function = forward(primal.function, active, request.width).function
     meta["call"] = function.name
-    return Module((_unit(request, primal, function),), (), _doc(primal, "value and tangents")), meta
+    return Made(Module((_unit(request, primal, function),), (), _doc(primal, "value and tangents")), meta)
 
 
 def _seeded(request: Request, primal: Primal) -> tuple[int, ...]:
@@ -309,9 +324,7 @@ def _seeded(request: Request, primal: Primal) -> tuple[int, ...]:
     return tuple(k for k, a in enumerate(results) if a.type.differentiable)
 
 
-def _joint(
-    request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
-) -> tuple[Module, dict[str, Any]]:
+def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
     wish = Wish(
         active,
         _seeded(request, primal),
@@ -359,12 +372,10 @@ def _joint(
         (*results, *adjoints),
     )
     meta.update(call=glue.name, records=rev.records, recording=True)
-    return Module(units, (glue,), _doc(primal, "value and gradient")), meta
+    return Made(Module(units, (glue,), _doc(primal, "value and gradient")), meta, rev)
 
 
-def _split(
-    request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]
-) -> tuple[Module, dict[str, Any]]:
+def _split(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
     wish = Wish(
         active,
         _seeded(request, primal),
@@ -375,7 +386,7 @@ def _split(
     rev = reverse(primal.function, wish)
     units = _units(request, primal, rev)
     meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records, recording=True)
-    return Module(units, (), _doc(primal, "value, and pullback")), meta
+    return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev)
 
 
 class _Names(Names):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from adjit.errors import ArgumentError, CallError, UnsupportedError
@@ -38,12 +39,52 @@ class Signature:
             p.name: k for k, p in enumerate(parameters) if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
         }
         self._plain = not prefix and not self.keywords and self.positional == len(parameters)
+        self._kernel = py_func if isinstance(py_func, KernelFunction) else None
+        self._owner: Any = py_func.body if isinstance(py_func, KernelFunction) else py_func
+        self._bound = (*self.prefix, *self.keywords.values(), *self._defaults.values())
+        self._forms: dict[tuple[object, ...], Callable[[tuple[Any, ...]], tuple[Any, ...]]] = {}
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """One value per parameter, defaults filled in. Raises CallError where the plain call is a TypeError."""
         if self._plain and not kwargs and len(args) == self.positional:
             return args
+        owner, given = self._owner, self._given
+        if (
+            getattr(owner, "__defaults__", None) is given[0]
+            and getattr(owner, "__kwdefaults__", None) is given[1]
+        ):
+            form = self._forms.get((len(args), *kwargs)) or self._new_form(args, kwargs)
+            if form is not None:
+                bound = form((*args, *kwargs.values(), *self._bound))
+                return bound if self._kernel is None else self._kernel.arguments(bound)
         return self._bind(self.prefix + args, {**self.keywords, **kwargs})
+
+    def _new_form(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Callable[..., tuple[Any, ...]] | None:
+        """How the parameters are picked from what a call of this form gives and what is bound; None where it is wrong.
+
+        What is picked from: the call's arguments, its keywords' values, then the bound ones and the defaults.
+        """
+        if self.variadic is not None or len(self.prefix) + len(args) > self.positional:
+            return None
+        end = len(args) + len(kwargs)
+        after = end + len(self.prefix)
+        places = {name: after + len(self.keywords) + k for k, name in enumerate(self._defaults)}
+        named = {name: after + k for k, name in enumerate(self.keywords)}
+        named.update((name, len(args) + k) for k, name in enumerate(kwargs))
+        positional = self.names[: len(self.prefix) + len(args)]
+        if not named.keys() <= self._by_name.keys() or not named.keys().isdisjoint(positional):
+            return None
+        places.update(named)
+        places.update((name, end + k) for k, name in enumerate(positional[: len(self.prefix)]))
+        places.update((name, k) for k, name in enumerate(positional[len(self.prefix) :]))
+        if any(name not in places for name in self.names):
+            return None
+        order = [places[name] for name in self.names]
+        form = itemgetter(*order) if len(order) > 1 else lambda pool: tuple([pool[k] for k in order])
+        self._forms[(len(args), *kwargs)] = form
+        return form
 
     def unbound(self) -> Signature:
         """The same parameters, without what partials bind."""

@@ -11,8 +11,8 @@ import inspect
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from adjit.testing.programs.probe import Probed, Rejected, validate
 from adjit.testing.reuse import forget, reused
 from adjit.testing.second_order import check_second_order
 from adjit.testing.subject import CheckFailure, Subject, is_float_array, leaves
+from adjit.transform import parts
 
 REFUSALS = (UnsupportedError, MissingRuleError)
 """What the fence may say of a program that is fit to run; any other error is a fault."""
@@ -84,7 +85,7 @@ def check(
     probed = validate(program)
     folder = _folder(program.seed)
     # Half of the programs are dispatchers, half plain functions with plain callees.
-    decorated = program.seed % 2 == 0 or dtype != "float64"
+    decorated = program.decorated(dtype)
     function = load(program, folder, decorated)
     reference = load(program, folder, decorated=compiled and not program.arrays, reference=True)
     values = [_in(dtype, argument.value) for argument in program.arguments]
@@ -191,6 +192,7 @@ def check_subject(subject: Subject, seed: int | None, compiled: bool = False) ->
     rng = np.random.default_rng(seed or 0)
     with ExitStack() as stack:
         stack.enter_context(reused())
+        stack.enter_context(fine_parts())
         stack.enter_context(watched(round_trip=seed is None or seed % ROUND_TRIPS == 5))
         try:
             _check_all(subject, _whose_turn(seed, compiled), rng)
@@ -199,6 +201,17 @@ def check_subject(subject: Subject, seed: int | None, compiled: bool = False) ->
             raise
         except PassFault as fault:
             raise CheckFailure("illegal IR", str(fault)) from fault
+
+
+@contextmanager
+def fine_parts() -> Generator[None]:
+    """Within it, parallel loops are cut into parts of a few turns, and arrays copied for parts, whatever that costs."""
+    before = parts.GRAIN, parts.COPY
+    parts.GRAIN, parts.COPY = 1, 0
+    try:
+        yield
+    finally:
+        parts.GRAIN, parts.COPY = before
 
 
 def _whose_turn(seed: int | None, compiled: bool) -> set[str]:

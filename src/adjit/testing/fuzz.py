@@ -34,7 +34,11 @@ SHRUNK = 3
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run checks. `step` is the distance of its seeds (several processes share them out)."""
+    """What a run checks. `step` is the distance of its seeds (several processes share them out).
+
+    life: so many seeds does a process check before a new one takes over (0: `lifetime` says); Numba never frees what
+    it compiled, some 12 MB a program.
+    """
 
     seed: int = 0
     step: int = 1
@@ -46,13 +50,22 @@ class Settings:
     recursion: bool = False
     small: bool = False
     arrays: bool = False
+    parallel: bool = False
     folder: Path = Path("fuzz-failures")
     shrink_seconds: float = 20.0
     limit: int = 120
+    life: int = 0
+
+    @property
+    def lifetime(self) -> int:
+        """How many seeds a process checks."""
+        return self.life or (100 if self.compiled else 20_000)
 
     def program(self, seed: int) -> Program:
         """The random program of that number."""
-        return generate(seed, recursion=self.recursion, small=self.small, arrays=self.arrays)
+        return generate(
+            seed, recursion=self.recursion, small=self.small, arrays=self.arrays, parallel=self.parallel
+        )
 
     @property
     def seeds(self) -> Iterator[int]:
@@ -176,7 +189,7 @@ def save(program: Program, kind: str, report: str, settings: Settings) -> Path:
     """Write a program as a file that runs its checks."""
     settings.folder.mkdir(parents=True, exist_ok=True)
     path = settings.folder / f"{re.sub(r'[^A-Za-z0-9.]+', '_', kind)}_{program.seed}.py"
-    decorated = program.seed % 2 == 0 or settings.dtype != "float64"
+    decorated = program.decorated(settings.dtype)
     flat = [_literal(argument.value, settings.dtype) for argument in program.arguments]
     values = ", ".join(_literals(program, flat))
     layouts = ", ".join(repr(argument.layout) for argument in program.arguments)

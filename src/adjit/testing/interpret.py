@@ -31,6 +31,7 @@ from adjit.ir.core import (
     RefAppend,
     RefGet,
     RefNew,
+    RefSet,
     Slice,
     Stmt,
     Store,
@@ -175,6 +176,8 @@ class _Machine:
                 self.read(stmt.references).append(self.read(stmt.array))
             case RefGet():
                 self.env[stmt.target] = self.read(stmt.references)[self.read(stmt.position)]
+            case RefSet():
+                self.read(stmt.references)[self.read(stmt.position)] = self.read(stmt.array)
             case Whole():
                 args = tuple(self.read(a) for a in stmt.args)
                 linear.evaluate(stmt.op, tuple(self.read(s) for s in stmt.outs), args)

@@ -11,7 +11,6 @@ import functools
 import importlib
 import inspect
 import pkgutil
-import sys
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import Any
@@ -45,9 +44,8 @@ def functions_of(result: Any) -> list[Function]:
 def passes() -> tuple[Callable[..., Any], ...]:
     """Every pass."""
     modules = [importlib.import_module(name) for layer in _LAYERS for name in _modules(layer)]
-    own = [
-        f for m in modules for f in vars(m).values() if inspect.isfunction(f) and f.__module__ == m.__name__
-    ]
+    named = [(m, f) for m in modules for f in vars(m).values() if inspect.isfunction(f)]
+    own = [inspect.unwrap(f) for m, f in named if f.__module__ == m.__name__]
     return tuple(f for f in own if _gives_functions(f))
 
 
@@ -149,8 +147,11 @@ Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 @contextmanager
 def wrapped(functions: tuple[Callable[..., Any], ...], wrap: Wrap) -> Generator[None]:
-    """Within it, every module of adjit that has one of these functions by name sees `wrap` of it in its place."""
-    places = _places(functions, sum(title.startswith("adjit.") for title in sys.modules))
+    """Within it, every module of adjit that has one of these functions by name sees `wrap` of it in its place.
+
+    All modules are imported before: one that was imported within it would keep the wrapper for good.
+    """
+    places = _places(functions)
     before = [getattr(module, name) for module, name, _ in places]
     made = {f: wrap(current) for (_, _, f), current in zip(places, before, strict=True)}
     for module, name, f in places:
@@ -163,11 +164,10 @@ def wrapped(functions: tuple[Callable[..., Any], ...], wrap: Wrap) -> Generator[
 
 
 @functools.cache
-def _places(
-    functions: tuple[Callable[..., Any], ...], modules: int
-) -> list[tuple[Any, str, Callable[..., Any]]]:
-    """Every module and name under which one of the functions is known, as long as no more modules are imported."""
-    titles = [t for t in sys.modules if t.startswith("adjit.") and not t.startswith("adjit.testing")]
-    found = [(sys.modules[t], name, f) for t in titles for name, f in vars(sys.modules[t]).items()]
+def _places(functions: tuple[Callable[..., Any], ...]) -> list[tuple[Any, str, Callable[..., Any]]]:
+    """Every module and name under which one of the functions is known."""
+    titles = [t for t in _modules("adjit") if not t.startswith(("adjit.testing", "adjit.cli"))]
+    modules = [importlib.import_module(title) for title in ("adjit", *titles)]
+    found = [(module, name, f) for module in modules for name, f in vars(module).items()]
     known = [(module, name, inspect.unwrap(f)) for module, name, f in found if inspect.isfunction(f)]
     return [(module, name, f) for module, name, f in known if f in functions]

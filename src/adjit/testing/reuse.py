@@ -7,13 +7,13 @@ check costs. What is shared is immutable, and the same that each would get.
 from __future__ import annotations
 
 import functools
-import sys
+import linecache
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import Any
 
-from adjit.api import engine
-from adjit.runtime import compile as loading
+from adjit.api import engine, source
+from adjit.runtime import captures
 from adjit.testing.passes import wrapped
 from adjit.transform.expand import expand
 from adjit.transform.lowered import lowered
@@ -41,11 +41,9 @@ def _once(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def forget() -> None:
-    """Drop every program that adjit has built: a run of many programs would keep them all."""
+    """Drop every program that adjit has built: the newest would be kept, and what they hold."""
     engine._stores.clear()  # pyright: ignore[reportPrivateUsage]
     engine._engines.clear()  # pyright: ignore[reportPrivateUsage]
-    for name, _ in loading._loaded:  # pyright: ignore[reportPrivateUsage]
-        sys.modules.pop(f"adjit_{name}", None)
-    loading._loaded.clear()  # pyright: ignore[reportPrivateUsage]
-    loading._texts.clear()  # pyright: ignore[reportPrivateUsage]
-    loading.linecache.clearcache()
+    source._plain.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    captures.watch_of.cache_clear()
+    linecache.clearcache()

@@ -96,7 +96,7 @@ def _smaller(statement: Statement) -> Iterator[Body]:
         return
     text = statement.header.text
     if not text.startswith("def"):
-        if text.startswith("if"):
+        if text.startswith("if") and not statement.kept:
             yield statement.body
             yield statement.orelse
         if statement.orelse:

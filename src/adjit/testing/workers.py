@@ -15,18 +15,26 @@ from typing import Any
 from adjit.testing.fuzz import Outcome, Settings, outcomes, save, uncompiled
 
 _DONE = "done"
+_TIRED = "tired"
 
 
 def work(settings: Settings, worker: int, out: Any) -> None:
-    """Put every outcome of these settings on the queue, each with the next seed, and at last `_DONE`."""
+    """Put every outcome of these settings on the queue, each with the next seed, and at last `_DONE`.
+
+    Or `_TIRED`, with the rest left for another process.
+    """
     warnings.simplefilter("ignore")  # Numba's advice about speed
     # A program's IR dies with the program: collections in between only cost time.
     gc.freeze()
     gc.set_threshold(1_000_000, 20, 100)
     out.put((worker, settings.seed, None))
-    for outcome in outcomes(settings):
+    life = settings.lifetime
+    left = settings.count is None or settings.count > life
+    done = 0
+    for outcome in outcomes(replace(settings, count=life) if left else settings):
+        done += 1
         out.put((worker, outcome.seed + settings.step, outcome))
-    out.put((worker, _DONE, None))
+    out.put((worker, _TIRED if left and done == life else _DONE, None))
 
 
 @dataclass
@@ -36,6 +44,7 @@ class _Worker:
     at: int
     heard: float
     done: bool = False
+    tired: bool = False
 
 
 class Workers:
@@ -64,10 +73,13 @@ class Workers:
             while not all(worker.done for worker in workers.values()):
                 yield from self._heard(workers)
                 for k, worker in workers.items():
+                    if worker.tired:
+                        workers[k] = self._restart(k, worker, worker.at)
+                        continue
                     fault = self._fault(worker)
                     if fault is not None:
                         yield self._failure(worker, fault)
-                        workers[k] = self._restart(k, worker)
+                        workers[k] = self._restart(k, worker, worker.at + worker.settings.step)
         finally:
             for worker in workers.values():
                 worker.process.kill()
@@ -89,8 +101,8 @@ class Workers:
             wait = 0.0
             worker = workers[k]
             worker.heard = time.monotonic()
-            if at == _DONE:
-                worker.done = True
+            if at in (_DONE, _TIRED):
+                worker.done, worker.tired = at == _DONE, at == _TIRED
                 continue
             worker.at = at
             if outcome is not None:
@@ -109,12 +121,10 @@ class Workers:
         program = self._settings.program(worker.at)
         return Outcome(worker.at, fault, fault, save(program, fault, fault, worker.settings))
 
-    def _restart(self, k: int, worker: _Worker) -> _Worker:
+    def _restart(self, k: int, worker: _Worker, seed: int) -> _Worker:
+        """A new process for what is left from that seed on."""
         worker.process.kill()
-        gone = (worker.at - worker.settings.seed) // worker.settings.step + 1
+        gone = (seed - worker.settings.seed) // worker.settings.step
         left = None if worker.settings.count is None else worker.settings.count - gone
         seconds = max(0.0, self._end - time.monotonic())
-        return self._start(
-            k,
-            replace(worker.settings, seed=worker.at + worker.settings.step, count=left, seconds=seconds),
-        )
+        return self._start(k, replace(worker.settings, seed=seed, count=left, seconds=seconds))

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from adjit.ir.builder import Builder
 from adjit.ir.core import Const, Function, If, Load, Loop, Raise, Stmt, Store, Sym
+from adjit.ir.notes import InOrder
 from adjit.ir.types import BOOL
 from adjit.ir.visit import Rewriter, everywhere
 
@@ -43,7 +44,8 @@ class _Checked(Rewriter):
             stmt = self.rebuild(stmt)
             self._turns.pop()
             assert isinstance(stmt, Loop)
-            return (replace(stmt, parallel=False),)
+            note = None if self._turns else InOrder("its indices are checked")
+            return (replace(stmt, parallel=False, note=note),)
         if isinstance(stmt, Load | Store) and self._turns:
             return (*self._checks(stmt), self.rebuild(stmt))
         return (self.rebuild(stmt),)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adjit.analysis.activity import Activity
-from adjit.analysis.alias import Alias
+from adjit.analysis.alias import Alias, overlaps_stated
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
     Alloc,
@@ -383,7 +383,7 @@ def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1) -> Push
         tuple(_Forward(program).callee(g) for g in function.functions),
     )
     new = _replaced(new, f.same)
-    new = everywhere(new, lambda f: clean(f, keep_raising=True))
+    new = overlaps_stated(everywhere(new, lambda f: clean(f, keep_raising=True)))
     return Pushed(new, tangent_params, len(function.results))
 
 

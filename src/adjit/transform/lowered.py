@@ -8,6 +8,7 @@ from typing import Any
 
 from numba.core.dispatcher import Dispatcher
 
+from adjit.analysis.alias import overlaps_stated
 from adjit.analysis.types import infer
 from adjit.frontend import Lowered, lower
 from adjit.ir.core import Function, Sym
@@ -22,7 +23,10 @@ from adjit.transform.scalarise import scalarise
 
 @dataclass(frozen=True)
 class Primal:
-    """A typed function with what it captures, the structure of its result, and how it is to be compiled."""
+    """A typed function with what it captures, the structure of its result, and how it is to be compiled.
+
+    located: whether indices in parallel loops are checked by the program itself, which then names the work item.
+    """
 
     function: Function
     captures: tuple[Any, ...]
@@ -30,6 +34,7 @@ class Primal:
     error_model: str = "python"
     fastmath: Any = False
     boundscheck: bool = False
+    located: bool = False
     stretches: bool = False
 
 
@@ -39,7 +44,7 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
     guarded = set(low.guarded)
     function = infer(low.function, _weak(f, low, specs) if plain else None, guarded)
     function = everywhere(function, lambda g: guard(g, frozenset(guarded)))
-    function = interchange(scalarise(reshaped(function)))
+    function = overlaps_stated(interchange(scalarise(reshaped(function))))
     options = low.options
     return Primal(
         function,
@@ -48,6 +53,7 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
         str(options.get("error_model", "python")),
         options.get("fastmath", False),
         options.get("boundscheck") is True,
+        options.get("located") is True,
         low.stretches,
     )
 

@@ -20,37 +20,35 @@ cannot be split is an ordinary one, with a note that says why.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adjit.analysis.alias import Affine, Alias
-from adjit.analysis.carried import Carried, Count, Reduction, Same
-from adjit.analysis.meetings import Meetings, Reach, Updated
+from adjit.analysis.carried import Count, Reduction, Same
+from adjit.analysis.meetings import Meetings, Updated
 from adjit.analysis.trips import trip_count
 from adjit.analysis.work import work
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
+    FALSE,
     ONE,
     ZERO,
     Atom,
     Block,
-    Call,
     Const,
-    Custom,
-    Derive,
-    Ensure,
     Function,
     Loop,
-    Raise,
-    RefAppend,
-    RefNew,
     Stmt,
     Store,
     Sym,
     fresh,
 )
-from adjit.ir.types import INT64, Array, Scalar
+from adjit.ir.notes import APART, COPIED, NEAR, InOrder, Note, OnThreads, rows_apart
+from adjit.ir.types import BOOL, INT64, Array, Scalar
 from adjit.ir.visit import Rewriter, renamed, walk
-from adjit.transform.copies import Copies, copies_of, redirected
+from adjit.transform.copies import redirected
+from adjit.transform.rising import cut, in_order, known_rows
+from adjit.transform.segments import Segments
+from adjit.transform.split import CannotSplitError, Pushed, Split, split_of
 
 MOST = 64
 """Parts of one loop at most: few enough to add up their results, enough for the threads of a large machine."""
@@ -60,18 +58,6 @@ GRAIN = 20_000
 COPY = 48
 """Work that an element of a copy of an array must be worth: to clear it, in memory that may be new, and to add it."""
 
-_IN_ORDER: dict[type, str] = {
-    Call: "calls a function that calls itself",
-    Custom: "has a derivative rule inside",
-    Derive: "takes a gradient inside",
-    Raise: "may raise",
-    RefAppend: "keeps arrays in a list",
-    RefNew: "keeps arrays in a list",
-    Ensure: "records a number of values that is not known before",
-}
-
-_Kind = Same | Reduction | Count
-
 
 def parts(function: Function) -> Function:
     """The function with its parallel loops in parts (see the module)."""
@@ -80,10 +66,6 @@ def parts(function: Function) -> Function:
     p = _Parts(function)
     body = p.block(function.body)
     return replace(function, body=body, results=p.atoms(function.results))
-
-
-class _CannotSplitError(Exception):
-    """The reason why a loop stays in order."""
 
 
 class _Serial(Rewriter):
@@ -102,16 +84,6 @@ class _Apart(Rewriter):
         return (replace(stmt, update="") if isinstance(stmt, Store) and stmt.update else stmt,)
 
 
-@dataclass(frozen=True)
-class _Split:
-    """How a loop is split. copies: arrays of which each part has its own. near: how turns come near each other."""
-
-    kinds: tuple[_Kind, ...]
-    updated: tuple[Updated, ...]
-    copies: tuple[Copies, ...]
-    near: tuple[Reach, ...]
-
-
 class _Parts(Rewriter):
     def __init__(self, function: Function):
         super().__init__()
@@ -125,55 +97,21 @@ class _Parts(Rewriter):
         (plain,) = _Serial(dict(self.env)).stmt(stmt)
         assert isinstance(plain, Loop)
         try:
-            split = self._split(plain)
-        except _CannotSplitError as reason:  # loops inside may be split
+            split = split_of(plain, self._meetings, self._alias)
+        except CannotSplitError as reason:  # loops inside may be split
             rebuilt = self.rebuild(stmt)
             assert isinstance(rebuilt, Loop)
-            return (replace(rebuilt, parallel=False, note=f"in order: {reason}"),)
+            return (replace(rebuilt, parallel=False, note=InOrder(str(reason))),)
         positive = plain.index is not None and self._affine.nonnegative(plain.index)
         made, values = _Writer(plain, split, positive).build()
         self.env.update(zip(plain.results, values, strict=True))
         return made
 
-    def _split(self, loop: Loop) -> _Split:
-        """How the loop is split. Raises _CannotSplitError."""
-        if loop.index is None or loop.index.type != INT64 or loop.stop is not None:
-            raise _CannotSplitError("its end or its index is not that of a plain range")
-        if not isinstance(loop.step, Const):
-            raise _CannotSplitError("its step is not a constant")
-        for s in walk(loop.body):
-            reason = _IN_ORDER.get(type(s))
-            if reason is not None:
-                raise _CannotSplitError(f"it {reason}")
-        carried = Carried(loop)
-        kinds: list[_Kind] = []
-        for k, p in enumerate(loop.params):
-            kind = carried.of(k)
-            if kind is None:
-                raise _CannotSplitError(f"each turn needs `{p.name}` of the one before")
-            kinds.append(kind)
-        updated = self._meetings.of(loop)
-        if updated is None:
-            raise _CannotSplitError("turns may update one array by two names")
-        copies: list[Copies] = []
-        near: list[Reach] = []
-        for one in updated:
-            if one.apart:
-                continue
-            if one.reach is not None:
-                near.append(one.reach)
-                continue
-            own = copies_of(loop, one, self._alias)
-            if own is None:
-                raise _CannotSplitError(f"turns may meet in `{one.array.name}`, which is also read there")
-            copies.append(own)
-        return _Split(tuple(kinds), tuple(updated), tuple(copies), tuple(near))
-
 
 class _Writer:
     """Writes one loop in parts."""
 
-    def __init__(self, loop: Loop, split: _Split, positive: bool):
+    def __init__(self, loop: Loop, split: Split, positive: bool):
         """`positive`: whether the loop's index is proven not to be negative."""
         self._loop, self._split, self._positive = loop, split, positive
         self._b = Builder(loop.span, simplify=True)
@@ -189,7 +127,7 @@ class _Writer:
         effort = work(b, loop, self._turns)
         self._sizes = [one.size(b) for one in self._split.copies]
         self._parts = self._number(effort)
-        if not self._split.copies:
+        if not (self._split.copies or self._split.records or self._split.rows):
             values = self._all()
             return b.block(), values
         env: dict[Sym, Atom] = {}
@@ -198,7 +136,7 @@ class _Writer:
             values = self._all()
         results = tuple(fresh(r) for r in loop.results)
         b.if_(
-            b.op("gt", self._parts, 1),
+            self._may_split(),
             tuple(split),
             alone,
             values,
@@ -206,6 +144,24 @@ class _Writer:
             results,
         )
         return b.block(), results
+
+    def _may_split(self) -> Atom:
+        """Whether there are several parts, and each turn has rows of its own."""
+        b = self._b
+        several = b.op("gt", self._parts, 1)
+        for rows in self._split.rows:
+            with b.collect() as then:
+                rising = in_order(b, rows, self._parts, *self._ends())
+            result = Sym("rising", BOOL)
+            b.if_(several, tuple(then), (), (rising,), (FALSE,), (result,))
+            several = result
+        return several
+
+    def _ends(self) -> tuple[Atom, Atom]:
+        """The least and the greatest index."""
+        first, last = self._turn(ZERO), self._turn(self._turns, 1)
+        assert isinstance(self._loop.step, Const)
+        return (first, last) if self._loop.step.integer > 0 else (last, first)
 
     def _number(self, effort: Atom) -> Atom:
         """How many parts there are."""
@@ -236,6 +192,7 @@ class _Writer:
             for k, kind in enumerate(self._split.kinds)
             if isinstance(kind, Reduction)
         }
+        self._segments = [Segments.made(b, one, loop, self._parts) for one in self._split.records]
         self._changes = {k: kind.by(b) for k, kind in enumerate(self._split.kinds) if isinstance(kind, Count)}
         if self._split.near:
             self._phases()
@@ -269,7 +226,7 @@ class _Writer:
         flows = ((), (), tuple(body), (), (), None)
         b.loop(Loop(phase, ZERO, Const(3 if wraps else 2, INT64), ONE, *flows, self._loop.span))
 
-    def _threads(self, count: Atom, part_of: Callable[[Atom], Atom], note: str) -> None:
+    def _threads(self, count: Atom, part_of: Callable[[Atom], Atom], note: Note) -> None:
         b, loop = self._b, self._loop
         h = Sym("part", INT64)
         with b.collect() as body:
@@ -281,38 +238,68 @@ class _Writer:
     def _part(self, part: Atom) -> None:
         """The turns of one part."""
         b, loop = self._b, self._loop
-        assert loop.step is not None
-        first, last = _cut(b, self._turns, part, self._parts)
-        lo, hi = self._turn(first), self._turn(last)
+        assert isinstance(loop.step, Const)
+        first, last = cut(b, self._turns, part, self._parts)
+        down = loop.step.integer < 0
+        lo, hi = (
+            (self._turn(last, 1), b.op("add", self._turn(first), 1))
+            if down
+            else map(self._turn, (first, last))
+        )
+        begin = b.op("sub", last, 1) if down else first
         inits: list[Atom] = []
         for k, (kind, init) in enumerate(zip(self._split.kinds, loop.inits, strict=True)):
             match kind:
                 case Same():
                     inits.append(init)
                 case Count():
-                    inits.append(b.op("add", init, b.op("mul", self._changes[k], first)))
+                    inits.append(b.op("add", init, b.op("mul", self._changes[k], begin)))
                 case Reduction():
                     inits.append(self._start(kind, init, part))
+                case Pushed():
+                    inits.append(self._begin(k))
         pairs = zip(self._split.copies, self._copies, strict=True)
         own = [(one, one.mine(b, copies, part)) for one, copies in pairs]
         body = redirected(loop.body, own) if own else loop.body
+        if self._split.rows:
+            body = known_rows(body, self._split.rows)
         results = tuple(fresh(r) for r in loop.results)
-        body = _Apart().block(body)
-        b.loop(replace(loop, lo=lo, hi=hi, inits=tuple(inits), body=body, results=results))
+        body, nexts = _Apart().block(body), loop.nexts
+        if down:
+            body, nexts = self._upwards(body)
+        step = Const(abs(loop.step.integer), INT64)
+        flows = {"inits": tuple(inits), "body": body, "nexts": nexts, "results": results}
+        b.loop(replace(loop, lo=lo, hi=hi, step=step, **flows))
         for k, sums in self._sums.items():
             b.store(sums, (part,), results[k])
+        for one in self._segments:
+            one.end(b, part, results)
 
-    def _turn(self, t: Atom) -> Atom:
-        """The index in turn t, said so that it is seen not to be negative where the loop's is."""
+    def _upwards(self, body: Block) -> tuple[Block, tuple[Atom, ...]]:
+        """The turns of a loop that counts down, in the order of their indices: memory is read faster so."""
+        b = Builder(self._loop.span, simplify=True)
+        nexts = list(self._loop.nexts)
+        for k, by in self._changes.items():
+            nexts[k] = b.op("sub", self._loop.params[k], by)
+        return (*body, *b.block()), tuple(nexts)
+
+    def _begin(self, k: int) -> Atom:
+        """The cursor, or the record, that a part starts with."""
+        type_ = self._loop.params[k].type
+        if not isinstance(type_, Array):
+            return ZERO
+        return next(one.begin(self._b, k, type_) for one in self._segments if k in one.lists)
+
+    def _turn(self, t: Atom, back: int = 0) -> Atom:
+        """The index in turn t - back, said so that it is seen not to be negative where the loop's is."""
         b, step = self._b, self._loop.step
         assert isinstance(step, Const)
         if step.integer == -1:  # turns are counted from the end of the range
             assert self._loop.hi is not None
             left = b.op("sub", self._turns, t)
-            return b.op(
-                "add", b.cast(self._loop.hi, INT64), b.op("nonneg", left) if isinstance(left, Sym) else left
-            )
-        i = b.op("add", self._lo, b.op("mul", t, step))
+            end = b.op("add", b.cast(self._loop.hi, INT64), back)
+            return b.op("add", end, b.op("nonneg", left) if isinstance(left, Sym) else left)
+        i = b.op("add", self._lo, b.op("mul", b.op("sub", t, back), step))
         return b.op("nonneg", i) if self._positive and step.integer < 0 and isinstance(i, Sym) else i
 
     def _start(self, kind: Reduction, init: Atom, part: Atom) -> Atom:
@@ -328,6 +315,7 @@ class _Writer:
     def _results(self) -> tuple[Atom, ...]:
         b, loop = self._b, self._loop
         values: list[Atom] = []
+        pushed = self._joined()
         for k, (kind, init) in enumerate(zip(self._split.kinds, loop.inits, strict=True)):
             match kind:
                 case Same():
@@ -336,7 +324,25 @@ class _Writer:
                     values.append(b.op("add", init, b.op("mul", self._changes[k], self._turns)))
                 case Reduction():
                     values.append(self._reduced(kind, self._sums[k], loop.params[k]))
+                case Pushed():
+                    values.append(pushed[k])
         return tuple(values)
+
+    def _joined(self) -> dict[int, Atom]:
+        """The records with what all parts recorded, and their cursors, by what the loop carries."""
+        b, loop = self._b, self._loop
+        found: dict[int, Atom] = {}
+        for one in self._segments:
+            starts, cursor = one.starts(b, loop, self._parts)
+            records = one.room(b, loop, cursor)
+            found |= {one.recorded.cursor: cursor, **records}
+            part = Sym("part", INT64)
+            with b.collect() as body:
+                turns = cut(b, self._turns, part, self._parts)
+                one.follow(b, part, b.load(starts, (part,)), records, turns)
+            flows = ((), (), tuple(body), (), (), None)
+            b.loop(Loop(part, ZERO, self._parts, ONE, *flows, loop.span, parallel=True))
+        return found
 
     def _reduced(self, kind: Reduction, sums: Sym, p: Sym) -> Sym:
         """The parts' results combined, in their order."""
@@ -355,27 +361,23 @@ class _Writer:
         """A run of places for each part, on threads."""
         b, part = self._b, Sym("part", INT64)
         with b.collect() as body:
-            build(part, *_cut(b, extent, part, count))
+            build(part, *cut(b, extent, part, count))
         b.loop(
             Loop(part, ZERO, count, ONE, (), (), tuple(body), (), (), None, self._loop.span, parallel=True)
         )
 
-    def _note(self) -> str:
+    def _note(self) -> Note:
         """What is said of each array that turns update."""
-        said = ["on threads"]
-        for one in self._split.updated:
-            how = "each turn its own elements" if one.apart else "a copy for each part"
-            if not one.apart and one.reach is not None:
-                how = "every second part at once"
-            said.append(f"{one.array.name}: {how}")
-        return "; ".join(said)
+        return OnThreads(tuple((one.array.name, _how(one)) for one in self._split.updated))
 
 
-def _cut(b: Builder, extent: Atom, part: Atom, count: Atom) -> tuple[Atom, Atom]:
-    """Where a part begins and ends."""
-    ends = (b.op("floordiv", b.op("mul", extent, a), count) for a in (part, b.op("add", part, 1)))
-    first, last = (b.op("nonneg", a) if isinstance(a, Sym) else a for a in ends)
-    return first, last
+def _how(one: Updated) -> str:
+    """How the turns update an array."""
+    if one.apart:
+        return APART
+    if one.reach is not None:
+        return NEAR
+    return COPIED if one.rows is None else rows_apart(one.rows.starts.name)
 
 
 def _row(p: Sym) -> Array:

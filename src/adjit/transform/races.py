@@ -39,11 +39,13 @@ from adjit.ir.core import (
     Sym,
     Undef,
     View,
+    Whole,
     const,
     unique_name,
 )
+from adjit.ir.nests import nest
 from adjit.ir.structure import Leaf
-from adjit.ir.types import BOOL, INT64, Array
+from adjit.ir.types import BOOL, INT64, Array, Scalar
 from adjit.ir.visit import Rewriter, defined, walk, with_own_symbols
 from adjit.transform import race_notes
 from adjit.transform.lowered import lowered
@@ -53,8 +55,6 @@ _ELEMENT = Array(INT64, 1, "A")
 AXES, INDEX = 6, 16
 """Where in `state` the item axes are (first value, step, count of each), and the index of the element."""
 STATE_SIZE = 32
-
-_KINDS = ("add", "min", "max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,8 @@ class _Noted(Rewriter):
                 return (stmt, self._view(stmt))
             case Load() | Store() if self._region is not None and self._followed(stmt.array):
                 return (*self._access(stmt, self._region), stmt)
+            case Whole() if self._region is not None:
+                return (*self._reads(stmt, self._region), self.rebuild(stmt))
             case Custom():
                 body = self.block(stmt.body)
                 self.env.update(zip(stmt.results, self.atoms(stmt.values), strict=True))
@@ -176,6 +178,22 @@ class _Noted(Rewriter):
                 return self._loop(stmt)
             case _:
                 return (self.rebuild(stmt),)
+
+    def _reads(self, stmt: Whole, region: _Region) -> Block:
+        """What an operation of whole arrays reads: every element of what it is given."""
+        b = Builder(stmt.span)
+        arrays = (a for a in stmt.args if isinstance(a, Sym) and self._followed(a))
+        for array in dict.fromkeys(arrays):
+            assert isinstance(array.type, Array)
+            dtype = array.type.dtype
+
+            def note(
+                b: Builder, index: tuple[Atom, ...], _: object, a: Sym = array, t: Scalar = dtype
+            ) -> None:
+                b.extend(self._access(Load(Sym(a.name, t), a, index, stmt.span), region))
+
+            nest(b, tuple(b.dim(array, k) for k in range(array.type.ndim)), note)
+        return b.block()
 
     def _view(self, view: View) -> View:
         type_ = view.target.type
@@ -272,7 +290,7 @@ class _Noted(Rewriter):
         self._sites.append(Site(access.array.name, len(index), does, access.span))
         given: tuple[Atom, ...] = (cell, self._state, region.item, site, region.base)
         if update:
-            note, given = race_notes.note_update, (*given, const(_KINDS.index(update)))
+            note, given = race_notes.note_update, (*given, const(race_notes.KINDS.index(update)))
         else:
             note = race_notes.note_store if isinstance(access, Store) else race_notes.note_load
         meets = Sym("meets", BOOL)

@@ -110,7 +110,7 @@ def _kept_first(outer: Loop, nest: _Nest) -> tuple[Stmt, ...]:
     with b.collect() as second:
         b.extend(_needed(nest.body[:-1], nest.store.index))
         value = b.load(kept, at(b))
-        b.store(nest.store.array, nest.store.index, value)
+        b.store(nest.store.array, nest.store.index, value, nest.store.update)
     b.append(_around(nest.loops, tuple(first)))
     (again,) = renamed((_around(nest.loops, tuple(second)),), {})
     b.append(again)

@@ -98,8 +98,10 @@ class Expressions:
         d = self.dice
         axis = length.format(array) if "shape[1]" in length else array
         own = [i for i, over in scope.over.items() if over == axis and i in scope.ints]
-        if own and d.chance(0.6):
+        if own and not scope.close and d.chance(0.6):
             return E(d.pick(["{0}", "{0}", "{0} - 1", "-1 - {0}", "-{0}"]), (E(d.pick(own)),))
+        if scope.around[0] and (scope.close or d.chance(0.4)):
+            return self.near(scope, axis, E(length, (E(array),)))
         roll = d.number(0, 9)
         if roll == 0:
             return E("-1")
@@ -109,6 +111,20 @@ class Expressions:
         if roll == 2:
             return E("-1 - {0} % {1}", (self.grouped(scope), size))
         return E("{0} % {1}", (self.grouped(scope), size))
+
+    def near(self, scope: Scope, axis: str, size: E) -> E:
+        """An index near that of the turn of a parallel loop, or from the other end."""
+        d, (i, like) = self.dice, scope.around
+        c = d.number(1, 3)
+        if scope.close:
+            own = [i, i, f"{i} - 1", f"max({i} - {c}, 0)", f"({i} + {c}) % {{0}}"] if axis == like else []
+            forms = [f"min({i} + {c}, {{0}} - 1)", f"min(max({i} - {c}, 0), {{0}} - 1)", *own]
+            return E(d.pick(forms), (size,))
+        clamped = [f"max({i} - {c}, 0)", f"{i} // 2", f"({i} if {i} % 2 == 0 else 0)"]
+        forms = [f"min({i} + {c}, {{0}} - 1)", f"min(max({i} - {c}, 0), {{0}} - 1)", f"({i} + {c}) % {{0}}"]
+        forms += [f"({i} - {c}) % {{0}}", f"{{0}} - 1 - {i}" if axis == like else f"{{0}} - 1 - {i} % {{0}}"]
+        forms += clamped if axis == like else [f"{text} % {{0}}" for text in clamped]
+        return E(d.pick(forms), (size,))
 
     def grouped(self, scope: Scope) -> E:
         """An integer expression in parentheses where it needs them."""
@@ -134,6 +150,8 @@ class Expressions:
     def atom(self, scope: Scope) -> E:
         """A name, an element, a literal or an integer used as a number."""
         d = self.dice
+        if scope.own and d.chance(0.15):
+            return E(d.pick(scope.own))
         roll = d.number(0, 11)
         if roll < 4 and scope.floats:
             return E(d.pick(scope.floats))

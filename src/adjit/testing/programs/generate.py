@@ -10,6 +10,7 @@ from adjit.testing.programs.array_statements import ARRAY_WEIGHTS
 from adjit.testing.programs.given import RECURSIVE, RULES, recursive, rule
 from adjit.testing.programs.nodes import Argument, Function, Given, Line, Program
 from adjit.testing.programs.nodes import Expression as E
+from adjit.testing.programs.parallel import PARALLEL_WEIGHTS
 from adjit.testing.programs.probe import Rejected, validate
 from adjit.testing.programs.scope import Callee, Dice, Scope
 from adjit.testing.programs.statements import COMPOUND, WEIGHTS, Statements
@@ -39,19 +40,25 @@ USUAL_WITH_ARRAYS = Size((6, 18), (4, 9), 6, 3)
 
 
 def generate(
-    seed: int, attempts: int = 200, recursion: bool = False, small: bool = False, arrays: bool = False
+    seed: int,
+    attempts: int = 200,
+    recursion: bool = False,
+    small: bool = False,
+    arrays: bool = False,
+    parallel: bool = False,
 ) -> Program:
     """The random program number `seed`; the same seed gives the same program.
 
     recursion: whether it may call functions that call themselves.
     small: whether it has half as many statements as usual.
     arrays: whether it has statements of whole arrays.
+    parallel: whether it has parallel loops and launches of kernels.
 
     Raises:
         Rejected: if no attempt gave a fair test (does not happen in practice).
     """
     for attempt in range(attempts):
-        program = _attempt(seed, attempt, recursion, small, arrays)
+        program = _attempt(seed, attempt, recursion, small, arrays, parallel)
         try:
             validate(program)
         except Rejected:
@@ -60,14 +67,18 @@ def generate(
     raise Rejected(f"seed {seed}: {attempts} attempts, none fair")
 
 
-def _attempt(seed: int, attempt: int, recursion: bool, small: bool, arrays: bool) -> Program:
-    kind = recursion + 2 * arrays
+def _attempt(seed: int, attempt: int, recursion: bool, small: bool, arrays: bool, parallel: bool) -> Program:
+    kind = recursion + 2 * arrays + 4 * parallel
     dice = Dice((seed, attempt, kind) if kind else (seed, attempt))
     all_weights = WEIGHTS_BESIDE_ARRAYS | ARRAY_WEIGHTS if arrays else WEIGHTS
+    if parallel:
+        all_weights = {k: 0.5 * w for k, w in all_weights.items()} | PARALLEL_WEIGHTS
     # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely
     # has.
     dropped = [
-        k for k in all_weights if k not in ("store", "scalar", "for", "whole_store") and dice.chance(0.3)
+        k
+        for k in all_weights
+        if k not in ("store", "scalar", "for", "whole_store", "prange") and dice.chance(0.3)
     ]
     weights = {k: w * dice.pick([0.5, 1.0, 1.0, 4.0]) for k, w in all_weights.items() if k not in dropped}
     callees: list[Callee] = []
@@ -86,15 +97,28 @@ def _attempt(seed: int, attempt: int, recursion: bool, small: bool, arrays: bool
         callee, given = recursive(dice.number(0, len(RECURSIVE) - 1), dice.number(0, 2), "r0")
         callees, functions = [*callees, callee], [*functions, given]
         weights["call"] = 6.0
+    reduces = False
     for number in range(dice.pick([0, 1, 1, 2])):
-        callee, function = _callee(dice, weights, f"h{number}", callees, size)
+        callee, writer, function = _callee(dice, weights, f"h{number}", callees, size)
         callees.append(callee)
-        functions.append(function)
-    arguments = _shaped_arguments(dice) if arrays else _arguments(dice)
-    functions.append(_main(dice, weights, callees, arguments, size))
+        functions += [*writer.kernels, function]
+        reduces = reduces or writer.reduces
+    arguments = _shaped_arguments(dice) if arrays else _arguments(dice, 12 if parallel else 6)
+    writer, main = _main(dice, weights, callees, arguments, size)
+    functions += [*writer.kernels, main]
+    reduces = reduces or writer.reduces
     uses = "uses " + ", ".join(sorted(weights))
     structure = _structure(dice, arguments)
-    return Program(tuple(functions), arguments, seed, uses, structure=structure, arrays=arrays)
+    return Program(
+        tuple(functions),
+        arguments,
+        seed,
+        uses,
+        structure=structure,
+        arrays=arrays,
+        parallel=parallel,
+        reduces=reduces,
+    )
 
 
 def _structure(dice: Dice, arguments: tuple[Argument, ...]) -> tuple[tuple[str, int], ...]:
@@ -115,7 +139,7 @@ def _structure(dice: Dice, arguments: tuple[Argument, ...]) -> tuple[tuple[str, 
 
 def _callee(
     dice: Dice, weights: dict[str, float], name: str, callees: list[Callee], size: Size
-) -> tuple[Callee, Function]:
+) -> tuple[Callee, Statements, Function]:
     kinds = tuple(
         dice.pick(["vector", "vector", "float", "int", "matrix", "ints"]) for _ in range(dice.number(1, 3))
     )
@@ -126,11 +150,11 @@ def _callee(
         param = f"{kind[0]}_{len(params)}"
         params.append(param)
         _names_of(scope, kind).append(param)
-    writer = Statements(dice, weights, budget=size.callee)
+    writer = Statements(dice, weights, budget=size.callee, prefix=f"{name}_")
     body = writer.body(scope, 1, dice.number(1, size.callee_lines))
     if returns != "none":
         body += (writer.result(scope),)
-    return Callee(name, kinds, returns), Function(name, tuple(params), body)
+    return Callee(name, kinds, returns), writer, Function(name, tuple(params), body)
 
 
 def _names_of(scope: Scope, kind: str) -> list[str]:
@@ -138,9 +162,9 @@ def _names_of(scope: Scope, kind: str) -> list[str]:
     return groups.get(kind, scope.ints)
 
 
-def _arguments(dice: Dice) -> tuple[Argument, ...]:
+def _arguments(dice: Dice, longest: int) -> tuple[Argument, ...]:
     rng = dice.rng
-    size = dice.number(1, 6)
+    size = dice.number(1, longest)
     out: list[Argument] = []
     single = dice.chance(0.08)
     for k in range(dice.number(1, 3)):
@@ -192,7 +216,7 @@ def _shaped_arguments(dice: Dice) -> tuple[Argument, ...]:
 
 def _main(
     dice: Dice, weights: dict[str, float], callees: list[Callee], arguments: tuple[Argument, ...], size: Size
-) -> Function:
+) -> tuple[Statements, Function]:
     scope = Scope(callees=list(callees))
     for argument in arguments:
         value = argument.value
@@ -215,11 +239,14 @@ def _main(
         arrays = {a.name: a.value.shape for a in arguments if isinstance(a.value, np.ndarray)}
         scope.shapes = {name: shape for name, shape in arrays.items() if name not in scope.indices}
         scope.stretched = tuple(name for name, shape in arrays.items() if 1 in shape)
-    scope.steady = tuple(v for v in scope.vectors if dice.chance(0.4))
+    parallel = not PARALLEL_WEIGHTS.keys().isdisjoint(weights)
+    scope.steady = tuple(v for v in scope.vectors if dice.chance(0.6 if parallel else 0.4))
     scope.fixed |= set(scope.steady)
     writer = Statements(dice, weights, budget=dice.number(*size.statements))
     body = writer.body(scope, 0, dice.number(*size.lines))
-    return Function("f", tuple(a.name for a in arguments), (*body, _total(dice, writer, scope)))
+    if parallel:
+        body = (*body, *writer.parallel(scope))
+    return writer, Function("f", tuple(a.name for a in arguments), (*body, _total(dice, writer, scope)))
 
 
 def _total(dice: Dice, writer: Statements, scope: Scope) -> Line:
@@ -228,6 +255,10 @@ def _total(dice: Dice, writer: Statements, scope: Scope) -> Line:
         parts.append(E("{0}", (E(name),)))
     for name in scope.vectors[:2] + scope.vectors[-1:]:
         parts.append(E(dice.pick(["{0}[0]", "{0}[-1]", "0.5 * {0}[len({0}) // 2]"]), (E(name),)))
+    if not PARALLEL_WEIGHTS.keys().isdisjoint(writer.weights):
+        parts += [E("0.4 * {0}[-1, 0]", (E(name),)) for name in scope.matrices[-1:]]
+        parts += [E("0.3 * {0}[len({0}) // 3]", (E(name),)) for name in scope.vectors[-3:]]
+        parts += [E("0.1 * {0}", (E(name),)) for name in scope.ints[-1:]]
     for name, arity in scope.local_functions:  # Numba refuses a closure that is never called
         parts.append(E(f"{name}({', '.join(['0.3'] * arity)})"))
     for name in dict.fromkeys([*list(scope.shapes)[:1], *list(scope.shapes)[-2:]]):

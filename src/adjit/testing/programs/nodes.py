@@ -63,6 +63,8 @@ class Block:
     before: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     loop: bool = False
+    kept: bool = False
+    """Whether shrinking leaves the block around its body (a guard that keeps turns of a parallel loop apart)."""
 
     def render(self, form: Form, depth: int) -> list[str]:
         """The statement as indented lines."""
@@ -107,6 +109,17 @@ class Function:
         lines.append(f"def {self.name}({', '.join(params or self.params)}):")
         lines += ["    " + line for line in first]
         return "\n".join(lines + _body(self.body, form, 1)) + "\n"
+
+
+@dataclass(frozen=True)
+class Kernel(Function):
+    """A kernel of one axis; elsewhere it is a function of the item's number, `i`, and the rest."""
+
+    def render(self, njit: bool, form: Form, first: Sequence[str] = (), params: Sequence[str] = ()) -> str:
+        """The definition as text: a kernel is never decorated otherwise."""
+        if form == "program":
+            return "@aj.kernel\n" + super().render(False, form, ("i = aj.index()", *first), params)
+        return super().render(njit, form, first, ("i", *(params or self.params)))
 
 
 @dataclass(frozen=True)
@@ -159,6 +172,10 @@ class Program:
     """Per parameter ("", 1) for a bare argument, ("tuple", n) or ("P", n) for a (named) tuple of the next n."""
     arrays: bool = False
     """Whether it has statements of whole arrays, of which NumPy's own run is the reference, not Numba's."""
+    parallel: bool = False
+    """Whether it has parallel loops, which its plain form runs in order."""
+    reduces: bool = False
+    """Whether parallel loops sum or multiply, in another order than the plain form."""
 
     @property
     def wrt(self) -> tuple[int, ...]:
@@ -171,9 +188,14 @@ class Program:
 
         A stand-in's derivative has its own rounding; NumPy sums and multiplies arrays in an order of its own.
         """
-        return not self.arrays and "aj." not in "".join(
+        return not (self.arrays or self.reduces) and "aj." not in "".join(
             f.render(False, "program") for f in self.functions if isinstance(f, Function)
         )
+
+    def decorated(self, dtype: str = "float64") -> bool:
+        """Whether adjit is given dispatchers: half of the programs, by seed, but none that launches kernels."""
+        kernels = any(isinstance(f, Kernel) for f in self.functions)
+        return not kernels and (self.seed % 2 == 0 or dtype != "float64")
 
     @property
     def forward(self) -> bool:
@@ -189,6 +211,10 @@ class Program:
         params, first = self._unpacking()
         texts.append(main.render(njit, form, first, params))
         head = HEAD
+        if self.parallel:
+            head = head.replace("import njit", "import njit, prange")
+            if form == "program":
+                texts = [text.replace("@njit\n", "@njit(parallel=True)\n") for text in texts]
         if any("aj." in text for text in texts):
             head += "\nimport adjit as aj\n"
         classes = [line for cls, line in self._classes().items() if cls != "tuple"]

@@ -27,7 +27,9 @@ class Scope:
     length a counter runs, so that it may index without wrapping. `steady` arrays are never
     rebound: Numba iterates over no others. `shapes` are those of arrays whose shape never changes (`shapes.py`): only
     array statements rebind them. `masks` are arrays of bools, with their shapes. `stretched` are arguments that have an
-    extent of one.
+    extent of one. In a turn of a parallel loop, `own` are places that no other turn touches, and `around` is the
+    turn's index with the array that it is surely in bounds of ("" for none); `close` if all else that
+    it reads is near.
     """
 
     floats: list[str] = field(default_factory=list)
@@ -48,6 +50,9 @@ class Scope:
     shapes: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
     masks: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
     stretched: tuple[str, ...] = ()
+    own: list[str] = field(default_factory=list)
+    around: tuple[str, str] = ("", "")
+    close: bool = False
 
     def inner(self) -> Scope:
         """A copy for a block: what is defined in it is not known after it."""
@@ -64,6 +69,7 @@ class Scope:
             masks=dict(self.masks),
             over=dict(self.over),
             local_functions=list(self.local_functions),
+            own=list(self.own),
         )
 
     def assignable(self, names: list[str]) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adjit.testing.programs.array_statements import ArrayStatements
 from adjit.testing.programs.nodes import Block, Line, Statement
 from adjit.testing.programs.nodes import Expression as E
+from adjit.testing.programs.parallel import ParallelStatements
 from adjit.testing.programs.scope import Scope
 
 WEIGHTS: dict[str, float] = {
@@ -40,7 +40,7 @@ WEIGHTS: dict[str, float] = {
 COMPOUND = ("branch", "for", "for_elements", "while")
 
 
-class Statements(ArrayStatements):
+class Statements(ParallelStatements):
     """Writes the body of one function."""
 
     def body(self, scope: Scope, depth: int, length: int) -> tuple[Statement, ...]:
@@ -176,6 +176,11 @@ class Statements(ArrayStatements):
 
     def _exit(self, scope: Scope, depth: int) -> list[Statement]:
         d = self.dice
+        if self.turn is not None:
+            ways = ["continue"] if scope.loops == self.turn.loops else ["break", "continue"]
+            ways = ["return"] if self.turn.kernel and scope.loops == 1 else ways
+            ways += ["return"] if self.turn.kernel else []
+            return [Block(E("if {0}", (self.write.condition(scope),)), (Line(E(d.pick(ways))),))]
         if scope.loops == 0 and d.chance(0.8):
             return []
         condition = self.write.condition(scope)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adjit.analysis.activity import Activity
-from adjit.analysis.alias import Alias
+from adjit.analysis.alias import Alias, overlapping
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
 from adjit.ir.core import Atom, Custom, Function, Stmt, Store, Sym, fresh
@@ -40,12 +40,14 @@ from adjit.transform.lift import lift
 from adjit.transform.parts import parts
 from adjit.transform.prepare import count_turns, filled, forward_views
 from adjit.transform.reverse.augment import Augment
-from adjit.transform.reverse.callees import Callee, Calls, overlapping, refuse_unsupported
+from adjit.transform.reverse.callees import Callee, Calls, refuse_unsupported
 from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.materialise import KeepAllocationError, NumberBranchError
 from adjit.transform.reverse.planner import Built, Planner, Wish, exposed_roots
 from adjit.transform.reverse.references import references
 from adjit.transform.reverse.returned import returned
+from adjit.transform.reverse.rows import in_rows
+from adjit.transform.signs import signs
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
 from adjit.transform.steady import steady
@@ -64,7 +66,7 @@ class Reversed:
     forward: the primal's parameters, `limit` (bytes a record may take) -> the primal's results, then what is
     passed on: `saved` (split: `kept`, `saved`).
     backward: `kept` primal parameters, `saved`, `shadows`, `seeds` -> adjoints of the active scalar parameters.
-    `passed`: the forward function's atoms for what is passed on.
+    `passed`: the forward function's atoms for what is passed on. `plans`: what was planned, function by function.
     """
 
     forward: Function
@@ -76,6 +78,7 @@ class Reversed:
     seeds: tuple[Sym, ...]
     records: tuple[tuple[str, int], ...]
     limit: Sym
+    plans: tuple[tuple[Planner, Built], ...]
 
 
 def reverse(function: Function, wish: Wish) -> Reversed:
@@ -120,6 +123,7 @@ def reverse(function: Function, wish: Wish) -> Reversed:
         planner.seeds,
         records,
         augment.limit,
+        (plan.entry, *((p, b) for _, p, b in plan.callees)),
     )
 
 
@@ -230,20 +234,24 @@ def _tidied(backward: Function, device: bool = False) -> Function:
     if device:
         return clean(common(steady(clean(unread(clean(ordered))))))
     pulled = clean(common(steady(clean(unread(clean(gather(ordered)))))))
-    return clean(carry(defer_stores(ascend(lift(parts(pulled))))))
+    return clean(carry(defer_stores(signs(ascend(lift(parts(pulled)))))))
 
 
 def _planned(function: Function, wish: Wish) -> _Plan:
     """Plan, keeping references to the allocations inside loops and calls that turn out to be needed."""
     forced: set[Sym] = set()
     chosen: set[Sym] = set()
-    versions = growing(function)
     while True:
+        versions = growing(function)
         program = _followed(function, forced, versions, chosen)
         try:
             return _plan(everywhere(filled(program), count_turns), wish, versions)
         except KeepAllocationError as error:
-            forced.add(error.array)
+            rows = in_rows(function, error.array)
+            if rows is None:
+                forced.add(error.array)
+            else:
+                function = rows
         except NumberBranchError as error:
             if error.array in chosen:
                 raise UnsupportedError(

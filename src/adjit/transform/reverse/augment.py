@@ -169,6 +169,10 @@ class Augment:
             self._stmt(stmt, b)
             for s in targets(stmt):
                 self._push(s, region, b)
+        for tape, end in self._layout.ends.get(region, {}).items():
+            own = self._layout.tape(region, INT64)
+            assert own is not None
+            b.store(self._buffer[own], (b.op("add", self._base[own], own.slots[end]),), self._cursor[tape])
         for tape in self._layout.of(region):
             if self._sites[tape] is None:
                 self._flush(tape, b)
@@ -188,7 +192,7 @@ class Augment:
         for tape in self._layout.of(region):
             self._base[tape] = self._cursor[tape]
         heads = set() if region.owner is None else set(inner_targets(region.owner))
-        for tape in self._layout.of(region):
+        for tape in self._layout.at(region):
             for s in tape.slots:
                 if s in heads or (s in self._regions.where and self._regions.where[s][0] is not region):
                     self._push(s, region, b)
@@ -258,7 +262,7 @@ class Augment:
         if self._exact(tape):
             return False
         site = self._sites[tape]
-        return region in (tape.region if site is None else site.region).path()
+        return region in (tape.turn if site is None else site.region).path()
 
     def _state(self, cursors: list[Tape], buffers: list[Tape]) -> tuple[Atom, ...]:
         return (*(self._cursor[t] for t in cursors), *(self._buffer[t] for t in buffers))

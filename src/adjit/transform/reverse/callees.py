@@ -166,18 +166,3 @@ def refuse_unsupported(program: Function) -> None:
                 "write the recursion as a loop there",
                 stmt.span,
             )
-
-
-def overlapping(params: Iterable[Sym], alias: Alias) -> tuple[frozenset[Sym], ...]:
-    """Groups of arrays, and lists of arrays, that may share memory."""
-    groups: list[tuple[set[Sym], set[Sym]]] = []
-    for p in params:
-        if not isinstance(p.type, Array | RefList):
-            continue
-        members, roots = {p}, set(alias.roots(p) | alias.held(p))
-        for g in [g for g in groups if not g[1].isdisjoint(roots)]:
-            groups.remove(g)
-            members |= g[0]
-            roots |= g[1]
-        groups.append((members, roots))
-    return tuple(frozenset(m) for m, _ in groups if len(m) > 1)

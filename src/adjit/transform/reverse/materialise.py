@@ -91,6 +91,7 @@ class Materialiser:
         self.stack: list[Scope] = []
         self.wanted: dict[tuple[Sym, Region], None] = {}
         self.repeated: dict[int, Load] = {}
+        self.recomputed: dict[int, Let] = {}
         self.versions: dict[Sym, Sym] = {}  # growing records: any version -> the last one
         self._level_memo: dict[Sym, int | None] = {}
         self._chosen_from: dict[Sym, list[Atom]] = {}
@@ -136,6 +137,7 @@ class Materialiser:
             found = self.level(a)
             if found is None or found > level:
                 self.wanted[a, self.regions.where[a][0]] = None
+                self.decisions.needed_at.setdefault(a, self.b.span)
                 return fresh(a)
         return self.need(a)
 
@@ -188,6 +190,7 @@ class Materialiser:
             if inner is not None and not inner.replayed and isinstance(inner.region.owner, If):
                 region = inner.region
             self.wanted[s, region] = None
+            self.decisions.needed_at.setdefault(s, self.b.span)
 
     def _choices(self, stmt: If, s: Sym) -> list[Atom]:
         """What an array result of a branch is made from, outside the branches."""
@@ -423,6 +426,7 @@ class Materialiser:
                 return self._repeat(load, level)
             case Let():
                 args = tuple(self.need(a) for a in stmt.args)
+                self.recomputed[id(stmt)] = stmt
                 b = self.stack[level].builder
                 target = fresh(s)
                 b.append(Let(target, stmt.op, args, stmt.fn, stmt.span))

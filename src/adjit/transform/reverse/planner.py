@@ -141,10 +141,7 @@ class Planner:
         rolled = self._rolled_roots()
         private = self.wish.split or self.wish.repeats
         seen = exposed_roots(self.function, self.alias)
-        for root in rolled:
-            here = root in self.regions.where and self.regions.where[root][0] is self.regions.root
-            if not here or not (private or root in seen):
-                continue
+        for root in self.protected():
             assert isinstance(root.type, Array)
             copy = b.alloc_like(f"{root.name}_private" if self.wish.split else f"{root.name}_final", root)
             copy_into(b, copy, root)
@@ -159,6 +156,17 @@ class Planner:
                     listed = copied_list(b, stmt.target, f"{stmt.target.name}_private")
                     sweep.stack[0].values[stmt.target] = listed
         return back
+
+    def protected(self) -> list[Sym]:
+        """Arrays that are copied because the reverse sweep rolls them back and others see them."""
+        private = self.wish.split or self.wish.repeats
+        seen = exposed_roots(self.function, self.alias)
+        root_region = self.regions.root
+        return [
+            r
+            for r in self._rolled_roots()
+            if r in self.regions.where and self.regions.where[r][0] is root_region and (private or r in seen)
+        ]
 
     def _rolled_roots(self) -> list[Sym]:
         found: dict[Sym, None] = {}

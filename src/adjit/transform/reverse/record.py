@@ -3,6 +3,11 @@
 A *tape* holds what one region (a loop's body, a branch) records of one dtype: all its slots for one turn lie side
 by side, and a cursor moves by the number of slots each time the region runs. The reverse sweep moves the cursor
 back. Values of the function's own body are not taped: they are passed on as they are ("saved").
+
+So that the turns of a parallel loop need not follow each other, what a turn records stands at a place of its own:
+    * what a branch right in a turn records has a slot in every turn, taken or not: the cursor moves with the turns;
+    * of a record to which each turn adds a number of values that depends on data, the turn keeps the cursor at its end
+      (`ends`), in a record of the loop: the reverse turn starts from there, whatever turn ran before it.
 """
 
 from __future__ import annotations
@@ -10,17 +15,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from adjit.analysis.carried import Carried
 from adjit.analysis.regions import Region, Regions
-from adjit.ir.core import Call, Load, Store, Sym
+from adjit.ir.core import Call, If, Load, Loop, Span, Store, Sym
 from adjit.ir.types import INT64, Array, Scalar
 
 
 @dataclass(eq=False)
 class Tape:
-    """The records of one region and dtype."""
+    """The records of one region and dtype.
+
+    turn: the region with whose runs the cursor moves: the region itself, or that of the turn of a parallel loop.
+    """
 
     region: Region
     dtype: Scalar
+    turn: Region
     slots: dict[Sym, int] = field(default_factory=dict)
     buffer: Sym = field(init=False)
     cursor: Sym = field(init=False)
@@ -47,6 +57,7 @@ class Decisions:
     unrepeatable: set[int] = field(default_factory=set)
     overwritten: dict[int, Sym] = field(default_factory=dict)
     stored: dict[Sym, tuple[Store, Load] | None] = field(default_factory=dict)  # see `stored`
+    needed_at: dict[Sym, Span] = field(default_factory=dict)  # where the sweep first wanted what is recorded
 
     def old(self, store: Store) -> Sym:
         """The symbol of the value that a rolled-back store overwrites."""
@@ -80,6 +91,9 @@ class Layout:
         for store in decisions.restored.values():
             if id(store) not in known_old and id(store) not in regions.assumed:
                 self._place(decisions.old(store), regions.place[id(store)][0], regions)
+        self.ends: dict[Region, dict[Tape, Sym]] = {}
+        if not called:
+            self._keep_ends()
 
     def _place(self, s: Sym, region: Region, regions: Regions) -> None:
         self.home[s] = (*self.home.get(s, ()), region)
@@ -87,12 +101,29 @@ class Layout:
             self.saved[s] = None
             return
         assert isinstance(s.type, Scalar)
-        key = (id(region), s.type)
-        if key not in self._by_key:
-            self._by_key[key] = Tape(region, s.type)
-            self.tapes.append(self._by_key[key])
-        tape = self._by_key[key]
+        tape = self._tape(region, s.type)
         tape.slots[s] = len(tape.slots)
+
+    def _tape(self, region: Region, dtype: Scalar) -> Tape:
+        key = (id(region), dtype)
+        if key not in self._by_key:
+            turn = region if self.called else _turn(region)
+            self._by_key[key] = Tape(region, dtype, turn)
+            self.tapes.append(self._by_key[key])
+        return self._by_key[key]
+
+    def _keep_ends(self) -> None:
+        """Find the records of which each turn of a parallel loop keeps where it ended."""
+        cut = {id(loop) for loop in map(cut_loop, self.tapes) if loop is not None}
+        for tape in tuple(self.tapes):
+            path = tape.turn.path()
+            outer = next((r for r in path if _parallel(r)), None)
+            if outer is None or _regular(tape.turn, outer, cut):
+                continue
+            end = Sym("end", INT64)
+            self.ends.setdefault(outer, {})[tape] = end
+            own = self._tape(outer, INT64)
+            own.slots[end] = len(own.slots)
 
     def tape(self, region: Region, dtype: Scalar) -> Tape | None:
         """The region's tape of that dtype."""
@@ -116,10 +147,56 @@ class Layout:
         return self._moved.get(id(region), {})
 
     def of(self, region: Region) -> list[Tape]:
-        """The region's own tapes."""
+        """The tapes that move when the region runs."""
+        return [t for t in self.tapes if t.turn is region]
+
+    def at(self, region: Region) -> list[Tape]:
+        """The tapes of what the region records."""
         return [t for t in self.tapes if t.region is region]
 
     def below(self, region: Region) -> list[Tape]:
         """Tapes of the region and everything inside it, with those that calls inside it move."""
-        own = [t for t in self.tapes if region in t.region.path()]
+        own = [t for t in self.tapes if region in t.turn.path()]
         return list(dict.fromkeys((*own, *self.moved_by_calls(region))))
+
+
+def _parallel(region: Region) -> bool:
+    return isinstance(region.owner, Loop) and region.owner.parallel
+
+
+def _turn(region: Region) -> Region:
+    """The turn of a parallel loop around a branch with nothing but branches between; else the region itself."""
+    outer = region
+    while isinstance(outer.owner, If):
+        assert outer.parent is not None
+        outer = outer.parent
+    return outer if _parallel(outer) else region
+
+
+def cut_loop(tape: Tape) -> Loop | None:
+    """The loop that is cut into chunks of turns, each of which makes room for what it records (see `sites`)."""
+    region = tape.turn
+    while isinstance(region.owner, If):
+        assert region.parent is not None
+        region = region.parent
+    loop = region.owner
+    if not isinstance(loop, Loop):
+        return None
+    return loop if region is not tape.turn or loop.index is None or loop.stop is not None else None
+
+
+def _regular(region: Region, outer: Region, cut: set[int]) -> bool:
+    """Whether the region runs as often in every turn of the parallel loop, as is known before the loop.
+
+    Nothing is known of what goes on in a loop that is `cut` into chunks.
+    """
+    assert isinstance(outer.owner, Loop)
+    carried = Carried(outer.owner)
+    while region is not outer:
+        if not isinstance(region.owner, Loop) or id(region.owner) in cut:
+            return False
+        if carried.trips(region.owner) is None:
+            return False
+        assert region.parent is not None
+        region = region.parent
+    return True

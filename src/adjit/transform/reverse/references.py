@@ -287,7 +287,7 @@ class References(Rewriter):
             self._make(tail, stmt.results[j])
         stop = None if stmt.stop is None else self.atom(stmt.stop)
         flows = tuple(params), tuple(new_inits), (*head.block(), *body), tuple(nexts), tuple(results)
-        loop = Loop(stmt.index, lo, hi, step, *flows, stop, stmt.span, parallel=stmt.parallel)
+        loop = Loop(stmt.index, lo, hi, step, *flows, stop, stmt.span, parallel=stmt.parallel, note=stmt.note)
         return (loop, *tail.block())
 
     def _rewrite_if(self, stmt: If) -> tuple[Stmt, ...]:

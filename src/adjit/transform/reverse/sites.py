@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from adjit.analysis.regions import Region, Regions
 from adjit.ir.core import Atom, If, Loop, Sym
-from adjit.transform.reverse.record import Layout, Tape
+from adjit.transform.reverse.record import Layout, Tape, cut_loop
 
 CHUNK = 1024
 """Turns of a loop between two looks at the capacity of a record that it may write."""
@@ -38,7 +38,7 @@ class Site:
 
 def site_of(tape: Tape, regions: Regions, layout: Layout) -> Site | None:
     """The site of a tape (see the module); None where it is pushed at its region's end."""
-    region = tape.region
+    region = tape.turn
     if layout.called:
         if tape in layout.moved_by_calls(region):
             return None
@@ -50,9 +50,9 @@ def site_of(tape: Tape, regions: Regions, layout: Layout) -> Site | None:
         region = region.parent
     loop = region.owner
     if not isinstance(loop, Loop):
-        return Site(tape.region, -1)
+        return Site(tape.turn, -1)
     assert region.parent is not None
-    if region is not tape.region or loop.index is None or loop.stop is not None:
+    if cut_loop(tape) is not None:
         return Site(region.parent, region.at, (), loop)
     return _hoisted(tape, region, regions, layout)
 
@@ -71,6 +71,9 @@ def _hoisted(tape: Tape, region: Region, regions: Regions, layout: Layout) -> Si
         outer = region.owner
         counted = isinstance(outer, Loop) and outer.index is not None and outer.stop is None
         in_the_way = layout.called and tape in layout.moved_by_calls(region)
+        in_the_way = in_the_way or tape in layout.ends.get(
+            region, {}
+        )  # each turn of a parallel loop by itself
         if in_the_way or not counted or not all(_outside(a, region, regions) for t in trips for a in t):
             return Site(region, at, trips)
 

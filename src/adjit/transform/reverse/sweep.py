@@ -33,6 +33,7 @@ from adjit.ir.core import (
     fresh,
 )
 from adjit.ir.nests import add_into, sum_all
+from adjit.ir.notes import InOrder
 from adjit.ir.types import INT64, Array, Scalar
 from adjit.ir.visit import blocks, operands, walk, yields
 from adjit.rules import get as rule_of
@@ -107,7 +108,14 @@ class Sweep(Shadows):
         for tape in self.layout.of(scope.region):
             base = builder.op("nonneg", builder.op("sub", self.cursor[tape], tape.width))
             self.cursor[tape] = base
+        for tape in self.layout.at(scope.region):
+            base = self.cursor[tape]
             scope.base[tape.dtype] = base
+        for tape, end in self.layout.ends.get(scope.region, {}).items():
+            own = self.layout.tape(scope.region, INT64)
+            assert own is not None
+            at = builder.op("add", self.cursor[own], own.slots[end])
+            self.cursor[tape] = builder.load(own.buffer, (at,), "cursor")
         return scope
 
     def block(self) -> None:
@@ -415,16 +423,21 @@ class Sweep(Shadows):
         before, outer_cursor = self.adjoint, dict(self.cursor)
         n = len(carried)
         self.adjoint = {o: p for o, p in zip(outers, params[n:], strict=False)}
-        self.cursor.update(zip(tapes, params[n + len(outers) :], strict=True))
+        cursors = dict(zip(tapes, params[n + len(outers) :], strict=True))
+        self.cursor.update(cursors)
         scope = self.open_region(region, Builder(stmt.span, simplify=True))
         head.bind(self, stmt, scope)
         for j, p in zip(carried, params, strict=False):
             self.add(stmt.nexts[j], p)
         self.block()
+        kept = self.layout.ends.get(region, {})  # the turn's own cursors; the first turn's is the least
         nexts = (
             *(self._or_zero(self.take(stmt.params[j]), stmt.params[j]) for j in carried),
             *(self.adjoint[o] for o in outers),
-            *(self.cursor[t] for t in tapes),
+            *(
+                self.b.op("min", p, self.cursor[t]) if t in kept else self.cursor[t]
+                for t, p in cursors.items()
+            ),
         )
         self.pop()
         self.adjoint, self.cursor = before, outer_cursor
@@ -433,6 +446,7 @@ class Sweep(Shadows):
             self.adjoint[o] = r
         self.cursor.update(zip(tapes, results[n + len(outers) :], strict=True))
         body = scope.builder.block()
+        unmarked = self._meets_unmarked(stmt) if stmt.parallel else None
         self.b.append(
             Loop(
                 head.index,
@@ -446,20 +460,30 @@ class Sweep(Shadows):
                 results,
                 None,
                 stmt.span,
-                parallel=stmt.parallel and not self._meets_unmarked(stmt),
+                parallel=stmt.parallel and unmarked is None,
+                note=None if unmarked is None else InOrder(unmarked),
             )
         )
         for j, r in zip(carried, results, strict=False):
             self.add(stmt.inits[j], r)
 
-    def _meets_unmarked(self, stmt: Loop) -> bool:
-        """Whether turns may change one element of a shadow by what is not marked as an update."""
+    def _meets_unmarked(self, stmt: Loop) -> str | None:
+        """What changes shadows without being marked as an update, where turns may meet; None if nothing does."""
         for s in walk(stmt.body):
-            if isinstance(s, Custom | Call | Whole):
-                return True
-            if isinstance(s, Store) and s.update and not (s.update == "add" and find_increment(self, s)):
-                return True
-        return False
+            match s:
+                case Custom():
+                    return "a derivative rule in it may add to any cotangent"
+                case Call():
+                    return "a function that calls itself may add to any cotangent"
+                case Whole():
+                    return "an operation of whole arrays in it may add to any cotangent"
+                case Store(update="min" | "max"):
+                    return f"which turn set {s.array.name} depends on their order"
+                case Store(update="add") if not find_increment(self, s):
+                    return f"it uses what {s.array.name} held before an update"
+                case _:
+                    pass
+        return None
 
 
 class _Pull(linear.Pull):
