@@ -173,6 +173,7 @@ SAME = (
     "red_black",
     "marched",
     "powers",
+    "filtered",
 )
 
 PROGRAMS = [

@@ -62,12 +62,6 @@ def test_records_that_depend_on_data():
     refused(p.iterated, X, np.arange(4), reason=reason, line="iterate(y, x, count, ndrange=x.shape[0])")
 
 
-def test_local_arrays_that_the_reverse_sweep_needs():
-    refused(
-        p.filtered, p.CUBE, reason="it keeps local arrays for the reverse sweep", line="weights = np.zeros(3)"
-    )
-
-
 def test_products_of_matrices():
     def product(a):
         return np.sum(a @ a)
