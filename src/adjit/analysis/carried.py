@@ -67,7 +67,7 @@ class Carried:
             by = self._change(after, p)
             if by is not None:
                 return Count(by)
-        chain = _Chain(self._made)
+        chain = Chain(self._made)
         if not chain.reaches(after, p) or len(chain.ops) > 1 or not isinstance(p.type, Scalar):
             return None
         if any(self._uses[s] != n for s, n in chain.consumed.items()):
@@ -137,7 +137,7 @@ class Carried:
         return lambda b: trip_count(b, lo(b), hi(b), step)
 
 
-class _Chain:
+class Chain:
     """Follows a value back to what the turn started with, through operations of one kind."""
 
     def __init__(self, made: dict[Sym, Stmt]):

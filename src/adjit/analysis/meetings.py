@@ -13,10 +13,12 @@ atomic operations). For each array that a loop updates this finds which of these
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Amount, Carried
+from adjit.analysis.distinct import Distinct
 from adjit.ir.builder import Builder
 from adjit.ir.core import ZERO, Alloc, Atom, Const, If, Let, Load, Loop, Slice, Stmt, Store, Sym, View, const
 from adjit.ir.types import INT64, Scalar
@@ -90,6 +92,11 @@ class Reach:
         """Whether it is one distance."""
         return len({*self.lows, *self.highs}) == 1
 
+    @property
+    def apart(self) -> bool:
+        """Whether no two turns have the same index."""
+        return self.one and not (self.ring or self.wraps)
+
     def low(self, b: Builder) -> Atom:
         """The lower end, computed where `b` stands."""
         return _extreme(b, "min", self.lows)
@@ -143,8 +150,16 @@ class Updated:
     @property
     def apart(self) -> bool:
         """Whether each turn has elements of its own."""
-        r = self.reach
-        return r is not None and r.one and not (r.ring or r.wraps)
+        return self.reach is not None and self.reach.apart
+
+
+@dataclass
+class Touched:
+    """An array from outside a loop, and some accesses to it. apart: whether each turn has elements of its own."""
+
+    array: Sym
+    accesses: list[Load | Store]
+    apart: bool
 
 
 class Meetings:
@@ -184,10 +199,43 @@ class Meetings:
                 (r for r in rows[base] if r is not None and self._unchanged(r.starts, body)), None
             )
         arrays = list(found.values())
-        for k, one in enumerate(arrays):
-            if any(self._alias.roots(one.array) & self._alias.roots(other.array) for other in arrays[:k]):
+        return None if self._two_names([one.array for one in arrays]) else arrays
+
+    def touched(
+        self, loop: Loop, accesses: Sequence[Load | Store], whole: Set[Sym], distinct: Distinct
+    ) -> list[Touched] | None:
+        """The accesses by the array from outside that they reach; None if one array has two names.
+
+        whole: symbols that are no views. Two such of one array are the same elements by the same index.
+        distinct: says which names are those of different arrays.
+        """
+        places = _Places(loop, list(walk(loop.body)), self._affine)
+        found: dict[Sym, list[Load | Store]] = {}
+        axes: dict[Sym, list[Reach | None]] = {}
+        for access in accesses:
+            base, index = places.of(access.array, access.index)
+            if base is None:
                 return None
-        return arrays
+            same = (b for b in found if self._one_array(b, base, whole) and not distinct.surely(b, base))
+            base = next(same, base)
+            found.setdefault(base, []).append(access)
+            here = [places.reach(a) for a in index]
+            axes[base] = [a and b and a.joined(b) for a, b in zip(axes.get(base, here), here, strict=True)]
+        if self._two_names(list(found), distinct):
+            return None
+        apart = {base: any(r is not None and r.apart for r in reach) for base, reach in axes.items()}
+        return [Touched(base, group, apart[base]) for base, group in found.items()]
+
+    def _one_array(self, a: Sym, b: Sym, whole: Set[Sym]) -> bool:
+        return a != b and a in whole and b in whole and bool(self._alias.roots(a) & self._alias.roots(b))
+
+    def _two_names(self, arrays: Sequence[Sym], distinct: Distinct | None = None) -> bool:
+        return any(
+            self._alias.roots(one) & self._alias.roots(other)
+            and not (distinct is not None and distinct.surely(one, other))
+            for k, one in enumerate(arrays)
+            for other in arrays[:k]
+        )
 
     def _unchanged(self, array: Sym, body: list[Stmt]) -> bool:
         roots = self._alias.roots(array)

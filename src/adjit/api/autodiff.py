@@ -26,6 +26,7 @@ from adjit.runtime.arguments import (
     template,
 )
 from adjit.runtime.overlap import overlap
+from adjit.runtime.places import library_of, place_of
 from adjit.runtime.signature import place
 
 
@@ -101,8 +102,8 @@ def _take_rare(a: Any, name: str) -> _Taken:
         return _Taken(a.value, (masks.pop(), len(a.shadows), True), a.shadows)
     if isinstance(a, Active):
         raise ArgumentError(f"'{name}' is Active, which Forward has not", "use Duplicated(x, dx)")
-    if any(isinstance(v, float | complex | np.inexact | np.ndarray) for v in flatten((a,))):
-        kind = "an array" if isinstance(a, np.ndarray) else f"a {type(a).__name__}"
+    if any(isinstance(v, float | complex | np.inexact | np.ndarray) or place_of(v) for v in flatten((a,))):
+        kind = "an array" if isinstance(a, np.ndarray) or place_of(a) else f"a {type(a).__name__}"
         remedy = "write Const(x), Active(x) (floats) or Duplicated(x, dx) (arrays)"
         raise ArgumentError(f"'{name}' is {kind} without annotation", remedy)
     return _Taken(a, _CONST)
@@ -186,7 +187,8 @@ class _InPlace:
         return shadows
 
     def _fit(self, slot: _Slot, value: Any, shadow: Any) -> Any:
-        if type(shadow) is np.ndarray and shadow.dtype is slot.dtype and shadow.shape == value.shape:
+        plain = type(shadow) is np.ndarray and type(value) is np.ndarray
+        if plain and shadow.dtype is slot.dtype and shadow.shape == value.shape:
             moves = self._moves(slot)
             if same_layout(value, shadow, writeable=moves) and (moves or not overlap(value, shadow)):
                 return shadow
@@ -197,6 +199,8 @@ class _InPlace:
         if not slot.is_array:
             return fit_scalar(shadow, slot.leaf, slot.name, "shadow")
         fit_array(shadow, value.shape, slot.leaf, slot.name, "shadow")
+        if slot.leaf.place:
+            return self._fit_on_device(slot, value, shadow)
         layout, own = layout_of(shadow), layout_of(value)
         if layout != own and own != "A":
             reason = f"shadow of {slot.name} has memory layout {layout}, and {slot.name} {own}"
@@ -204,6 +208,19 @@ class _InPlace:
         if not shadow.flags.aligned or (self._moves(slot) and not shadow.flags.writeable):
             raise ArgumentError(f"shadow of {slot.name} is read-only or not aligned", "pass a writable copy")
         if not self._moves(slot) and overlap(value, shadow):
+            raise ArgumentError(
+                f"shadow of {slot.name} shares memory with {slot.name}", "pass a copy as shadow"
+            )
+        return shadow
+
+    def _fit_on_device(self, slot: _Slot, value: Any, shadow: Any) -> Any:
+        library = library_of(slot.leaf.place)
+        library.check(shadow, f"the shadow of {slot.name[1:-1]}")
+        layout, own = library.layout_of(shadow), library.layout_of(value)
+        if layout != own and own != "A":
+            reason = f"shadow of {slot.name} has memory layout {layout}, and {slot.name} {own}"
+            raise ArgumentError(reason, "make it with cl.array.zeros_like")
+        if not self._moves(slot) and overlap(*library.ghosts((value, shadow))):
             raise ArgumentError(
                 f"shadow of {slot.name} shares memory with {slot.name}", "pass a copy as shadow"
             )

@@ -36,5 +36,7 @@ def check_grad(f: Callable[..., Any], *args: Any, **kwargs: Any) -> CheckReport:
     the slope along the directions drawn.
     """
     from adjit.api.compare import Comparison
+    from adjit.runtime.places import refuse_devices
 
+    refuse_devices("check_grad", (*args, *kwargs.values()))
     return Comparison(f, args, kwargs).run()

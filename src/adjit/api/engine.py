@@ -17,9 +17,12 @@ import numpy as np
 from adjit.api.bounds import located
 from adjit.api.debug import debugging, trapping
 from adjit.api.source import Source
+from adjit.errors import DeviceError
 from adjit.ir.structure import Spec
 from adjit.runtime.arguments import LAYOUT_FLAGS, SIMPLE, key_of, ones_of, spec_of, writable
 from adjit.runtime.captures import watch_of
+from adjit.runtime.places import common_place
+from adjit.runtime.signature import place
 
 _BUILDING = threading.RLock()
 _KEPT = 512
@@ -72,6 +75,13 @@ class Engine(Generic[P]):
         """
         from adjit.runtime import program
 
+        options = self.source.options
+        on_device = common_place(specs, self._names)
+        if on_device and (options.boundscheck or debugging.get()):
+            wanted = "boundscheck" if options.boundscheck else "debug_nans"
+            raise DeviceError(
+                f"{wanted} of a program on a device", "run it on NumPy arrays", place(self.source.base)
+            )
         compiled = program.build(request_of(self.source, specs, kind, active, **more))
         self._stretches = self._stretches or compiled.stretches
         for wrap, wanted in ((trapping, debugging.get()), (located, compiled.located)):

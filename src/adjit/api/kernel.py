@@ -14,6 +14,7 @@ from numba.core.dispatcher import Dispatcher
 from adjit.errors import ArgumentError, DeviceError, UnsupportedError
 from adjit.frontend.kernel_function import LAUNCH, KernelFunction
 from adjit.runtime.arguments import StaticFunction
+from adjit.runtime.places import place_of
 from adjit.runtime.signature import place
 
 if TYPE_CHECKING:
@@ -94,6 +95,12 @@ class Kernel(StaticFunction, KernelFunction):
             extents = values[-3]
             return (*values[:-3], extents if type(extents) is tuple else (extents,), None, None)
         *given, ndrange, block, stream = values
+        if stream is not None and any(map(place_of, given)):
+            raise DeviceError(
+                f"the kernel '{self.__name__}' is launched on a stream, which is not there yet on devices",
+                "leave it out: it runs on the queue of its arrays",
+                place(self.body),
+            )
         if stream is not None:
             raise DeviceError(
                 f"the kernel '{self.__name__}' is launched on a stream, and its arrays are NumPy's",

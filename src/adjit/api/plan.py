@@ -12,11 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 from adjit.api.source import Source
-from adjit.errors import ArgumentError
+from adjit.errors import ArgumentError, DeviceError
 from adjit.ir.structure import Leaf, Spec, leaves
 from adjit.ir.types import Array, Scalar
 from adjit.runtime.arguments import Template, fill, flatten, leaf_names, number_maker, template
 from adjit.runtime.overlap import Disjoint
+from adjit.runtime.places import library_of
 from adjit.runtime.signature import place
 
 
@@ -76,10 +77,18 @@ class Guard:
         writes = [*written, *(False for _ in self._captured), *(w for _, w in shadows)]
         self._disjoint = Disjoint(names, writes)
         self.needed = self._disjoint.needed
+        self._place = next((of.all[i].place for i in self._at if of.all[i].place), "")
+        if self._place and self._captured:
+            raise DeviceError(
+                f"{names[len(self._at)]} of {of.source.name}() is a NumPy array, and the arguments are on a device",
+                "pass it as an argument, a device array",
+                place(of.source.signature.py_func),
+            )
 
     def check(self, leaves: Sequence[Any], shadows: Sequence[Any] = ()) -> None:
         """Raise ArgumentError if memory is shared. Only needed if `needed`."""
-        self._disjoint.check([*[leaves[i] for i in self._at], *self._captured, *shadows])
+        arrays = [*[leaves[i] for i in self._at], *self._captured, *shadows]
+        self._disjoint.check(library_of(self._place).ghosts(arrays) if self._place else arrays)
 
 
 class Results:
@@ -139,6 +148,7 @@ class Gradients:
         arrays = [i for i in on if of.is_array(i)]
         scalars = [i for i in on if not of.is_array(i)]
         self._storage = tuple((i, *_storage(of.all[i].type)) for i in arrays)
+        self._place = next((of.all[i].place for i in arrays if of.all[i].place), "")
         self._numbers = {i: k for k, i in enumerate((*arrays, *scalars))}
         self._makers = [(self._numbers[i], m) for i in scalars if (m := number_maker(of.all[i], own=True))]
 
@@ -146,16 +156,23 @@ class Gradients:
         """A tree over flat leaf numbers as a tree over what `collect` returns."""
         return renumber(tree, self._numbers)
 
-    def shapes(self, leaves: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Shapes of the shadows."""
+    def shapes(self, leaves: Sequence[Any]) -> list[Any]:
+        """Shapes of the shadows (of device arrays the arrays, which say the device too)."""
+        if self._place:
+            return [leaves[i] for i, _, _ in self._storage]
         return [leaves[i].shape for i, _, _ in self._storage]
 
     def shadows(self, leaves: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         """New shadows for the arrays of a call, zero everywhere."""
+        if self._place:
+            return self.shadows_like(self.shapes(leaves))
         return [np.zeros(leaves[i].shape, dtype, order) for i, dtype, order in self._storage]
 
-    def shadows_like(self, shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray[Any, Any]]:
+    def shadows_like(self, shapes: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         """New shadows of given shapes, zero everywhere."""
+        if self._place:
+            zeros = library_of(self._place).zeros
+            return [zeros(a, t, order) for a, (_, t, order) in zip(shapes, self._storage, strict=True)]
         storage = zip(shapes, self._storage, strict=True)
         return [np.zeros(shape, dtype, order) for shape, (_, dtype, order) in storage]
 

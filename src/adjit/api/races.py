@@ -15,6 +15,7 @@ from adjit.errors import ArgumentError, CheckError
 from adjit.frontend.kernel_function import KernelFunction
 from adjit.ir.structure import Spec
 from adjit.runtime.arguments import writable
+from adjit.runtime.places import refuse_devices
 
 _REMEDY = (
     "let each work item write elements of its own, or add with aj.atomic_add (aj.atomic_min, aj.atomic_max)"
@@ -48,6 +49,7 @@ def check_races(f: Callable[..., Any], ndrange: Any, *args: Any, **kwargs: Any) 
         raise ArgumentError(
             f"check_races: {source.name}() is no kernel, and has no ndrange", "give None for it"
         )
+    refuse_devices("check_races", (*args, *kwargs.values()))
     values = source.signature.bind(args, {**kwargs, "ndrange": ndrange} if is_kernel else kwargs)
     plan = engine_of(source, "races", _Plan).plan(values)
     state = plan.run(values)

@@ -15,6 +15,7 @@ from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
 from adjit.ir.types import Array, Scalar
 from adjit.runtime.arguments import item_name, layout_of
+from adjit.runtime.places import library_of, place_of
 
 _NUMBERS = (int, float, np.floating, np.integer)
 _DTYPES = {name: np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
@@ -74,7 +75,12 @@ def fit_scalar(value: Any, leaf: Leaf, name: str, what: str) -> Any:
 def fit_array(value: Any, like: tuple[int, ...], leaf: Leaf, name: str, what: str) -> np.ndarray[Any, Any]:
     """The array, checked for dtype and shape. Raises ArgumentError."""
     assert isinstance(leaf.type, Array)
-    if type(value) is not np.ndarray:
+    if leaf.place and place_of(value) != leaf.place:
+        kind = type(value).__name__
+        raise ArgumentError(
+            f"{what} of {name} must be a device array as {name} is, not {kind}", "give one of the same queue"
+        )
+    if not leaf.place and type(value) is not np.ndarray:
         raise ArgumentError(
             f"{what} of {name} must be an array, not {type(value).__name__}", "give np.asarray(...)"
         )
@@ -93,12 +99,18 @@ def fit_array(value: Any, like: tuple[int, ...], leaf: Leaf, name: str, what: st
 def private(value: np.ndarray[Any, Any], leaf: Leaf) -> np.ndarray[Any, Any]:
     """A copy in the layout that programs expect of a shadow: F for an F array, else C."""
     assert isinstance(leaf.type, Array)
+    if leaf.place:
+        return library_of(leaf.place).private(value, "F" if leaf.type.layout == "F" else "C")
     return np.array(value, order="F" if leaf.type.layout == "F" else "C")
 
 
-def zeros(shape: tuple[int, ...], leaf: Leaf) -> np.ndarray[Any, Any]:
-    """A zero shadow for a leaf."""
+def zeros(shape: Any, leaf: Leaf) -> np.ndarray[Any, Any]:
+    """A zero shadow for a leaf, from its shape (of a device array, from the array)."""
     assert isinstance(leaf.type, Array)
+    if leaf.place:
+        return library_of(leaf.place).zeros(
+            shape, leaf.type.dtype.name, "F" if leaf.type.layout == "F" else "C"
+        )
     return np.zeros(shape, leaf.type.dtype.name, "F" if leaf.type.layout == "F" else "C")
 
 
@@ -106,6 +118,8 @@ def usable(value: np.ndarray[Any, Any], leaf: Leaf) -> np.ndarray[Any, Any]:
     """The array itself where its layout is what programs expect, else a copy."""
     assert isinstance(leaf.type, Array)
     wanted = "F" if leaf.type.layout == "F" else "C"
+    if leaf.place:
+        return value if library_of(leaf.place).layout_of(value) == wanted else private(value, leaf)
     return value if layout_of(value) == wanted and value.flags.aligned else private(value, leaf)
 
 

@@ -17,6 +17,7 @@ from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Scalar
 from adjit.runtime.arguments import Template, describe, fill, item_name
+from adjit.runtime.places import place_of
 from adjit.runtime.signature import Signature, place
 
 Marks = tuple[bool | tuple[bool, ...], ...]
@@ -94,7 +95,7 @@ class _Split:
         shapes = self.gradients.shapes(leaves)
         flat = self._call(*leaves, *self._captures)
         n = self.results.count
-        shown = [r.shape if isinstance(r, np.ndarray) else None for r in flat[:n]]
+        shown = [r.shape if isinstance(r, np.ndarray) else r if place_of(r) else None for r in flat[:n]]
         return self.results.value(flat), Pullback(self, flat[n:], shapes, shown)
 
 
@@ -172,4 +173,4 @@ def _seed(leaf: Leaf, ct: Any, shape: Any, name: str) -> Any:
         return fit_scalar(0.0 if ct is None else ct, leaf, name, "cotangent")
     if ct is None:
         return zeros(shape, leaf)
-    return private(fit_array(ct, shape, leaf, name, "cotangent"), leaf)
+    return private(fit_array(ct, shape.shape if leaf.place else shape, leaf, name, "cotangent"), leaf)

@@ -6,13 +6,16 @@ INDENT = "    "
 _WIDTH = 100
 
 
-def with_comment(text: str, quoted: str | None, indent: int) -> tuple[str, ...]:
-    """The line with the quoted source behind it, or above it where that would be too wide."""
+def with_comment(text: str, quoted: str | None, indent: int, mark: str = "#") -> tuple[str, ...]:
+    """The line with the quoted source behind it, or above it where that would be too wide.
+
+    mark: what comments begin with in the language of the line.
+    """
     if quoted is None or _bare(quoted) == _bare(text):
         return (text,)
     if indent + len(text) + 4 + len(quoted) <= _WIDTH:
-        return (f"{text}  # {quoted}",)
-    return f"# {quoted}", text
+        return (f"{text}  {mark} {quoted}",)
+    return f"{mark} {quoted}", text
 
 
 def _bare(text: str) -> str:

@@ -21,7 +21,7 @@ from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.numba_cpu import emit_full
 from adjit.codegen.outline import is_long, outline
 from adjit.codegen.threads import RUN_PARTS, on_threads
-from adjit.ir.core import Function
+from adjit.ir.core import Function, Sym
 from adjit.ir.types import Array
 from adjit.ir.visit import reachable
 from adjit.rules import linear
@@ -33,7 +33,9 @@ FastMath = bool | frozenset[str]
 class Unit:
     """One function with the options it is compiled under.
 
-    kept: whether its machine code is kept on disk of its own; that of a piece is a part of its caller's.
+    kept: whether its machine code is kept on disk of its own; that of a piece is a part of its caller's. results: how
+    many of the results are the user's (None: all); handed: the parameters that get the other results of the unit
+    before.
     """
 
     function: Function
@@ -42,6 +44,8 @@ class Unit:
     boundscheck: bool | None = None
     nogil: bool = False
     kept: bool = True
+    results: int | None = None
+    handed: tuple[Sym, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def fdiv(a, b):
     return a / b
 '''
 
-_GROW = '''@njit(cache=True)
+GROW = '''@njit(cache=True)
 def grow(record, need):
     """A larger copy of a record: at least `need` elements, at least twice as many as before."""
     larger = np.empty(max(need, 2 * record.size), record.dtype)
@@ -161,7 +165,7 @@ _HELPERS = {
     "dot_add": _DOT_ADD,
     "fourier": FOURIER,
     "fdiv": _FDIV,
-    "grow": _GROW,
+    "grow": GROW,
     "plus": PLUS,
     "run_parts": RUN_PARTS,
     "seen_as": _SEEN_AS,

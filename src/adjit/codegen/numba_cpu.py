@@ -6,7 +6,7 @@ None. The text uses only the names of the generated module's prelude (see `modul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from adjit.analysis.ranges import unsigned_indices
@@ -75,7 +75,7 @@ def emit_full(
 ) -> Emitted:
     """The text, and the operations and list types that it uses; `callees`: printed names of called functions."""
     names = callees or {f.name: f.name for f in function.functions}
-    printer = _Printer(function, error_model, comments, names, within)
+    printer = Printer(function, error_model, comments, names, within)
     text = printer.function(function)
     lists = {
         s.type.element
@@ -96,7 +96,9 @@ class _Leave:
     flag: Sym | None
 
 
-class _Printer:
+class Printer:
+    """Prints one function; other back ends override how arrays are made and functions called."""
+
     def __init__(
         self,
         function: Function,
@@ -104,6 +106,7 @@ class _Printer:
         comments: bool,
         callees: Mapping[str, str],
         within: Within | None,
+        taken: frozenset[str] = frozenset(),
     ):
         self.callees = callees
         self._function = function
@@ -115,9 +118,9 @@ class _Printer:
         self._lines: list[str] = []
         self._depth = 0
         self._span: Span | None = None
-        self._contiguous = contiguous_by_type(function)
+        self.contiguous = contiguous_by_type(function)
         self._copied: set[Sym] = set()
-        self._name_all(function, frozenset() if within is None else within.taken)
+        self._name_all(function, taken if within is None else within.taken)
         unsigned = unsigned_indices(function) if within is None else within.unsigned
         self.show = Expressions(
             self.plan,
@@ -185,8 +188,24 @@ class _Printer:
             self.emit(text)
         head = [f"# {line}".rstrip() for line in f.doc.splitlines()]
         name = self.callees.get(f.name, f.name)
-        head.append(f"def {name}({', '.join(self.name(p) for p in f.params)}):")
+        head.append(f"def {name}({', '.join(self.given(map(self.name, f.params)))}):")
         return "\n".join([*head, *self._lines, *body]) + "\n"
+
+    def given(self, arguments: Iterable[str]) -> Iterable[str]:
+        """The parameters of a function, or the arguments of a call, as they are printed."""
+        return arguments
+
+    def allocated(self, stmt: Alloc) -> str:
+        """The expression that makes an array."""
+        return allocation(stmt, self.show)
+
+    def grown(self, stmt: Ensure, name: str, need: str) -> str:
+        """The expression that makes a larger copy of a record."""
+        return f"grow({name}, {need})"
+
+    def list_of(self, element: Array) -> str:
+        """The expression that makes an empty list of arrays."""
+        return f"List.empty_list({array_name(element)})"
 
     def _zeros(self, f: Function) -> list[str]:
         """Values for variables that would else be read unbound by a copy or a return."""
@@ -282,15 +301,15 @@ class _Printer:
                 place = self.show.element(stmt.array, stmt.index)
                 self.line(self.show.assignment(place, stmt.value), stmt.span)
             case View():
-                self.line(f"{self.name(stmt.target)} = {view(stmt, self.show, self._contiguous)}", stmt.span)
+                self.line(f"{self.name(stmt.target)} = {view(stmt, self.show, self.contiguous)}", stmt.span)
             case Alloc():
-                self.line(f"{self.name(stmt.target)} = {allocation(stmt, self.show)}", stmt.span)
+                self.line(f"{self.name(stmt.target)} = {self.allocated(stmt)}", stmt.span)
             case Ensure():
                 self._ensure(stmt)
             case RefNew():
                 assert isinstance(stmt.target.type, RefList)
-                element = array_name(stmt.target.type.element)
-                self.line(f"{self.name(stmt.target)} = List.empty_list({element})", stmt.span)
+                made = self.list_of(stmt.target.type.element)
+                self.line(f"{self.name(stmt.target)} = {made}", stmt.span)
             case RefAppend():
                 self.line(f"{self.name(stmt.references)}.append({self.name(stmt.array)})", stmt.span)
             case RefGet():
@@ -330,7 +349,7 @@ class _Printer:
         self.copies((stmt.target,), (stmt.array,))
         self.line(f"if {name}.size < {self.show.text(stmt.need, 5)}:", stmt.span)
         self._depth += 1
-        self.emit(f"{name} = grow({name}, {need})")
+        self.emit(f"{name} = {self.grown(stmt, name, need)}")
         self._depth -= 1
 
     def _call(self, stmt: Call) -> None:
@@ -343,7 +362,7 @@ class _Printer:
                 self.list_zeros.add(a.type)
             text = zero(a.type) if isinstance(a, Undef) else self.show.text(a)
             args.append(exact(a, text, self._function.params[k]) if own else text)
-        call = f"{self.callees[stmt.callee]}({', '.join(args)})"
+        call = f"{self.callees[stmt.callee]}({', '.join(self.given(args))})"
         made = [self.name(r) for r in stmt.results]
         into = f"({made[0]},)" if len(made) == 1 else ", ".join(made)
         self.line(f"{into} = {call}" if made else call, stmt.span)

@@ -16,12 +16,13 @@ class Leaf:
     """A number or an array.
 
     weak: a Python number, which adapts to the float it meets (NumPy 2's rule). ones: the axes of an array whose extent
-    is one, which broadcasting stretches.
+    is one, which broadcasting stretches. place: where an array is, "" for the host's memory.
     """
 
     type: Type
     weak: bool = False
     ones: tuple[int, ...] = ()
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
 from adjit.ir.types import Array, Scalar
 from adjit.rules.custom import CustomFunction
 from adjit.runtime.captures import watch_of
+from adjit.runtime.places import library_of, place_of
 
 _PYTHON = {float: "float64", int: "int64", bool: "bool", complex: "complex128"}
 _NUMPY = {
@@ -66,7 +67,16 @@ def key_of(value: Any, name: str = "argument") -> Hashable:
         return watch_of(value).key()
     if cls is str:
         return cls, value
+    if place_of(value):
+        return _device_key(value, name)
     raise _refused(value, name)
+
+
+def _device_key(a: Any, name: str) -> Hashable:
+    place = place_of(a)
+    library = library_of(place)
+    library.check(a, name)
+    return place, a.dtype, a.ndim, library.layout_of(a)
 
 
 def _item_key(value: tuple[Any, ...], k: int, name: str) -> Hashable:
@@ -81,6 +91,8 @@ def ones_of(value: Any) -> Any:
     if type(value) is np.ndarray:
         shape = value.shape
         return tuple(k for k, n in enumerate(shape) if n == 1) if 1 in shape else ()
+    if place_of(value):
+        return tuple(k for k, n in enumerate(value.shape) if n == 1)
     return tuple(map(ones_of, value)) if isinstance(value, tuple) else ()
 
 
@@ -102,7 +114,19 @@ def spec_of(value: Any, name: str = "argument") -> Spec:
         return TupleSpec(items, None if cls is tuple else cls)
     if isinstance(value, (*_FUNCTIONS, StaticFunction)) or cls is str:
         return StaticSpec(value)
+    if place_of(value):
+        return _device_spec(value, name)
     raise _refused(value, name)
+
+
+def _device_spec(a: Any, name: str) -> Spec:
+    place, dtype, ndim, layout = _device_key(a, name)  # type: ignore[misc]
+    known = _NUMPY.get(dtype.type)
+    if known is None or dtype.fields is not None or not dtype.isnative:
+        raise ArgumentError(
+            f"'{name}' is an array of dtype {dtype}", f"supported: {', '.join(sorted(_NUMPY.values()))}"
+        )
+    return Leaf(Array(Scalar(known), ndim, layout), ones=ones_of(a), place=place)
 
 
 def item_name(name: str, value: tuple[Any, ...] | TupleSpec, k: int) -> str:
@@ -171,6 +195,8 @@ def flatten(values: Sequence[Any]) -> list[Any]:
             out.append(v)
         elif isinstance(v, tuple):
             out += flatten(v)
+        elif place_of(v):
+            out.append(v)
     return out
 
 

@@ -53,20 +53,24 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def load(text: str, names: Iterable[str] = (), compiled: bool = True) -> dict[str, Callable[..., Any]]:
+def load(
+    text: str, names: Iterable[str] = (), compiled: bool = True, place: str = ""
+) -> dict[str, Callable[..., Any]]:
     """The functions of a generated module, by name.
 
     Arguments:
     - text: what `codegen.module.render` gave.
     - names: the functions wanted (all of the namespace if empty).
     - compiled: False runs the text as plain Python, for debugging and fuzzing.
+    - place: the device that the text is for; its host functions run as plain Python.
     """
     with _lock:
         name = text_hash(text)
         owner = _loaded.get((name, compiled))
         if owner is None:
             _remember(name, text)
-            owner = _Owner(*(_compiled(name, text) if compiled else _plain(name, text)))
+            made = _driver if place else _compiled if compiled else _plain
+            owner = _Owner(*made(name, text))
             _loaded[name, compiled] = owner
         namespace = owner.namespace
     wanted = tuple(names)
@@ -184,6 +188,16 @@ def _plain(name: str, text: str) -> Loaded:
     bare = re.sub(r"^(from numba.*|import math)$", "", text, flags=re.M)
     space = plain_namespace() | {"__name__": f"adjit_{name}_plain"}
     namespace, file = _execute(f"<adjit {name}, plain>", bare, space)
+    adapt(namespace)
+    return namespace, file
+
+
+def _driver(name: str, text: str) -> Loaded:
+    """The host functions of a program on an OpenCL device, and what launches its kernels."""
+    from adjit.runtime.opencl.launch import Source
+
+    space = plain_namespace() | {"__name__": f"adjit_{name}_device", "Source": Source, "fdiv": None}
+    namespace, file = _execute(f"<adjit {name}, device>", text, space)
     adapt(namespace)
     return namespace, file
 

@@ -27,14 +27,18 @@ from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere
 from adjit.runtime import cache
 from adjit.runtime.compile import load, stored_text, with_room
+from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, entered
 from adjit.runtime.memory import limited
+from adjit.runtime.places import placed
 from adjit.runtime.stack import stack_bytes
 from adjit.transform.bounds import bounds_checked
 from adjit.transform.clean import clean
 from adjit.transform.contract import contract
 from adjit.transform.depth import deepest, limited_depth
 from adjit.transform.forward import forward
+from adjit.transform.interchange import interchange
 from adjit.transform.lift import lift
+from adjit.transform.parallel_nests import parallel_nests
 from adjit.transform.parts import parts
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
@@ -62,6 +66,11 @@ class Request:
     deterministic: bool | None = None
     memory: int | None = None
     debug_nans: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where the arrays are: "" for the host's memory."""
+        return next((leaf.place for s in self.specs for leaf in leaves(s) if leaf.place), "")
 
 
 @dataclass(frozen=True)
@@ -113,12 +122,12 @@ def _build(request: Request) -> Compiled:
         stored = stored_text(name)
         if stored is not None:
             captures = captures_of(request.f, request.specs, meta["captures"])
-            return _compiled(request, load(stored), meta, captures, lambda: stored)
+            return _compiled(request, load(stored, place=request.place), meta, captures, lambda: stored)
     primal = prepared(request, primal_of(request.f, request.specs))
     made = transformed(request, primal)
     module, meta = made.module, made.meta
     meta["captures"] = len(primal.captures)
-    text = render(module)
+    text = device_text(module, meta["n_results"]) if request.place else render(module)
     meta["lines"] = text.count("\n")
     plain = os.environ.get("ADJIT_UNCOMPILED") == "1"
     if key is not None and not plain:
@@ -126,18 +135,21 @@ def _build(request: Request) -> Compiled:
             cache.store(key, text, meta)
         except Exception:  # a result type that does not pickle: the program stays in memory
             pass
-    return _compiled(request, load(text, compiled=not plain), meta, primal.captures, lambda: text)
+    namespace = load(text, compiled=not plain, place=request.place)
+    return _compiled(request, namespace, meta, primal.captures, lambda: text)
 
 
 def prepared(request: Request, primal: Primal) -> Primal:
     """The primal as the request's transform takes it."""
     primal = _contracted(primal, request)
+    if request.place:
+        primal = replace(primal, function=interchange(everywhere(primal.function, parallel_nests)))
     if request.boundscheck or primal.located:
         primal = replace(primal, function=bounds_checked(primal.function))
     if request.pure:
         _refuse_written_captures(request, primal.function, _written(primal.function))
         primal = replace(primal, **pure(primal.function, primal.out))
-    return primal
+    return replace(primal, out=placed(primal.out, request.place)) if request.place else primal
 
 
 def _key(request: Request) -> str | None:
@@ -157,11 +169,16 @@ def _compiled(
     text: Callable[[], str],
 ) -> Compiled:
     call = with_room(namespace[meta["call"]], meta["lines"])
+    pullback = None if meta["pullback"] is None else with_room(namespace[meta["pullback"]], meta["lines"])
+    if request.place:
+        call = entered(request.place, namespace[meta["call"]], meta["n_results"])
+        if pullback is not None:
+            pullback = entered(request.place, namespace[str(meta["pullback"])], 0)
     if meta["recording"]:
         call = limited(call, request.memory, meta["span"])
     return Compiled(
         call,
-        None if meta["pullback"] is None else with_room(namespace[meta["pullback"]], meta["lines"]),
+        pullback,
         captures,
         meta["out"],
         meta["written"],
@@ -226,7 +243,8 @@ def transformed(request: Request, primal: Primal) -> Made:
     for p in active:
         if not p.type.differentiable:
             raise ArgumentError(f"`{p.name}` of type {p.type} carries no derivative")
-    if is_reserved(function.name):  # by this name the generated text means something else
+    taken = is_reserved(function.name) or (request.place and function.name in RESERVED_ON_DEVICE)
+    if taken:  # by this name the generated text means something else
         primal = replace(primal, function=replace(function, name=f"{function.name}_function"))
     build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
     made = build_kind(request, primal, active, meta)
@@ -249,13 +267,14 @@ def _limited_depth(module: Module) -> Module:
     return replace(module, units=units)
 
 
-def _last(backward: Function) -> Function:
+def _last(request: Request, backward: Function) -> Function:
     """Adjoint code as it is printed: nothing is derived from it any more."""
-    return backward if os.environ.get("ADJIT_UNCOMPILED") == "1" else loose(accumulated(backward))
+    plain = os.environ.get("ADJIT_UNCOMPILED") == "1" or request.place
+    return backward if plain else loose(accumulated(backward))
 
 
 def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = False) -> Unit:
-    if not adjoint:  # adjoint code has been put in order with its loops in parts
+    if not adjoint and not request.place:  # adjoint code has been put in order with its loops in parts
         function = everywhere(function, lambda f: clean(parts(f), keep_raising=True))
     if os.environ.get("ADJIT_VERIFY") == "1":
         verify(function)
@@ -265,6 +284,15 @@ def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = 
         primal.fastmath,
         request.boundscheck or primal.boundscheck or None,
     )
+
+
+def _units(request: Request, primal: Primal, rev: Reversed) -> tuple[Unit, Unit]:
+    """Both sweeps. What the first hands to the second comes after the user's results."""
+    results = len(primal.function.results)
+    handed = rev.backward.params[: len(rev.kept) + len(rev.saved)][-len(rev.passed) :] if rev.passed else ()
+    forward = _unit(request, primal, rev.forward)
+    backward = _unit(request, primal, _last(request, rev.backward), True)
+    return replace(forward, results=results), replace(backward, handed=handed)
 
 
 def _contracted(primal: Primal, request: Request) -> Primal:
@@ -303,9 +331,10 @@ def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         final=request.final,
         watch=request.debug_nans,
         repeats=request.width > 1,
+        device=bool(request.place),
     )
     rev = reverse(primal.function, wish)
-    units = (_unit(request, primal, rev.forward), _unit(request, primal, _last(rev.backward), True))
+    units = _units(request, primal, rev)
     glue_name = f"{primal.function.name}_joint"
     names = _Names(frozenset({glue_name, rev.forward.name, rev.backward.name}))
     results = tuple(names.fresh(f"result_{k}") for k in range(len(primal.function.results)))
@@ -347,10 +376,15 @@ def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
 
 
 def _split(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
-    rev = reverse(
-        primal.function, Wish(active, _seeded(request, primal), split=True, watch=request.debug_nans)
+    wish = Wish(
+        active,
+        _seeded(request, primal),
+        split=True,
+        watch=request.debug_nans,
+        device=bool(request.place),
     )
-    units = (_unit(request, primal, rev.forward), _unit(request, primal, _last(rev.backward), True))
+    rev = reverse(primal.function, wish)
+    units = _units(request, primal, rev)
     meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records, recording=True)
     return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev)
 

@@ -94,7 +94,8 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     passed_in = sorted(free(body) - defined(body), key=lambda s: s.uid)
     together = overlapping(passed_in, planner.alias)  # an array, a view of it, a list that holds it
     name = f"{function.name}_reverse"
-    backward = _tidied(Function(name, (), body, built[2], span=function.span, overlapping=together))
+    whole = Function(name, (), body, built[2], span=function.span, overlapping=together)
+    backward = _tidied(whole, wish.device)
     needed = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     needed -= defined(backward.body)
     shadows = tuple(planner.shadow_of.values())
@@ -220,13 +221,18 @@ def _with_rules(function: Function, wish: Wish) -> Function:
     )
 
 
-def _tidied(backward: Function) -> Function:
-    """The reverse function without dead code, with its memory traffic in a good order."""
+def _tidied(backward: Function, device: bool = False) -> Function:
+    """The reverse function without dead code, with its memory traffic in a good order.
+
+    On a device loops are not split into parts, nor their turns tied together by what one hands to the next.
+    """
     backward = clean(backward)
     read = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     read -= defined(backward.body)
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
     ordered = sink(choose(common(through(clean(stride(backward))))))
+    if device:
+        return clean(common(steady(clean(unread(clean(ordered))))))
     pulled = clean(common(steady(clean(unread(clean(gather(ordered)))))))
     return clean(carry(defer_stores(signs(ascend(lift(parts(pulled)))))))
 

@@ -43,7 +43,8 @@ class Wish:
     inputs: active parameters (arrays get a shadow parameter, scalars an adjoint result). seeded: indices of
     results that receive a cotangent. final: whether arrays' final values are seeded through their shadows.
     split: the reverse function works on private copies and leaves what it is given alone. watch: `debug_nans`.
-    repeats: the reverse function is called several times on one forward sweep (several cotangents).
+    repeats: the reverse function is called several times on one forward sweep (several cotangents). device: the program
+    runs on a device, where turns of parallel loops are work items.
     """
 
     inputs: tuple[Sym, ...]
@@ -52,6 +53,7 @@ class Wish:
     split: bool = False
     watch: bool = False
     repeats: bool = False
+    device: bool = False
 
 
 Built = tuple[Sweep, Builder, tuple[Atom, ...], Layout]

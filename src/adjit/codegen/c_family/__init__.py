@@ -1,0 +1,1 @@
+"""Kernels as C text: one emitter, two dialects (OpenCL C, CUDA C++)."""

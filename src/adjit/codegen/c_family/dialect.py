@@ -1,0 +1,86 @@
+"""What differs between OpenCL C and CUDA C++: words, built-in indices, atomic operations.
+
+Both are written in the same names: `int64`, `uint64` and so on are types of those widths, `index` is the type of
+places in memory (`INDEX`, an `int` where every array of a launch is small enough, else 64 bits wide).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The words of one language.
+
+    item: the number of the work item along an axis; items: how many there are; lane, block: of the first axis, the
+    place in the work-group, and the group's. function: what stands before a helper function. wide: the integer type
+    of 64 bits.
+    """
+
+    name: str
+    kernel: str
+    function: str
+    pointer: str
+    restrict: str
+    shared: str
+    barrier: str
+    item: str
+    items: str
+    lane: str
+    block: str
+    wide: str
+    head: str
+
+
+OPENCL = Dialect(
+    name="OpenCL C",
+    kernel="__kernel void",
+    function="static inline",
+    pointer="__global ",
+    restrict="restrict ",
+    shared="__local",
+    barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+    item="get_global_id({axis})",
+    items="get_global_size(0)",
+    lane="get_local_id(0)",
+    block="get_group_id(0)",
+    wide="long",
+    head="",
+)
+
+CUDA = Dialect(
+    name="CUDA C++",
+    kernel='extern "C" __global__ void',
+    function="static __device__ inline",
+    pointer="",
+    restrict="__restrict__ ",
+    shared="__shared__",
+    barrier="__syncthreads();",
+    item="((int64)blockIdx.{letter} * blockDim.{letter} + threadIdx.{letter})",
+    items="((int64)gridDim.x * blockDim.x)",
+    lane="threadIdx.x",
+    block="blockIdx.x",
+    wide="long long",
+    head="#define NAN __int_as_float(0x7fffffff)\n#define INFINITY __int_as_float(0x7f800000)",
+)
+
+
+def item(dialect: Dialect, axis: int) -> str:
+    """The number of the work item along an axis."""
+    return dialect.item.format(axis=axis, letter="xyz"[axis])
+
+
+def header(dialect: Dialect, fp64: bool, wide_atomics: bool) -> str:
+    """What stands at the top of the text."""
+    lines: list[str] = []
+    if dialect is OPENCL:
+        lines += ["#pragma OPENCL EXTENSION cl_khr_fp64 : enable"] if fp64 else []
+        lines += ["#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable"] if wide_atomics else []
+    lines += ["typedef signed char int8_;", "typedef unsigned char uint8_;", "typedef short int16_;"]
+    lines += ["typedef unsigned short uint16_;", "typedef unsigned int uint32;"]
+    lines += [f"typedef {dialect.wide} int64;", f"typedef unsigned {dialect.wide} uint64;"]
+    lines += ["#ifndef INDEX", "#define INDEX int64", "#endif", "typedef INDEX index;"]
+    lines += ["#ifndef BLOCK", "#define BLOCK 64", "#endif"]
+    lines += [dialect.head] if dialect.head else []
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""The host's side of programs on devices: Python that launches kernels."""

@@ -1,0 +1,51 @@
+"""Prints the host's part of a program on a device: as for the CPU, with device memory and launches.
+
+Every function has the device as its first parameter, and passes it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from adjit.codegen.expressions import dtype_name
+from adjit.codegen.numba_cpu import Printer
+from adjit.ir.core import Alloc, Atom, Const, Ensure, Function
+from adjit.ir.types import Array
+
+DEVICE = "device"
+
+
+class HostPrinter(Printer):
+    """Prints one host function. on_host: whether an array is in the host's memory."""
+
+    def __init__(self, function: Function, callees: Mapping[str, str], on_host: Callable[[Atom], bool]):
+        self._on_host = on_host
+        super().__init__(function, "python", True, callees, None, taken=frozenset({DEVICE}))
+        self.contiguous = True  # device arrays know their strides
+
+    def given(self, arguments: Iterable[str]) -> Iterable[str]:
+        return (DEVICE, *arguments)
+
+    def allocated(self, stmt: Alloc) -> str:
+        if self._on_host(stmt.target):
+            return super().allocated(stmt)
+        type, fill = stmt.target.type, stmt.fill
+        assert isinstance(type, Array)
+        axes = [self.show.text(a) for a in stmt.shape]
+        shape = f"({axes[0]},)" if len(axes) == 1 else f"({', '.join(axes)})"
+        order = ', "F"' if type.layout == "F" and type.ndim > 1 else ""
+        if fill is None:
+            return f"{DEVICE}.empty({shape}, {dtype_name(type.dtype)}{order})"
+        if isinstance(fill, Const) and not fill.value:
+            return f"{DEVICE}.zeros({shape}, {dtype_name(type.dtype)}{order})"
+        return f"{DEVICE}.full({shape}, {self.show.text(fill)}, {dtype_name(type.dtype)}{order})"
+
+    def grown(self, stmt: Ensure, name: str, need: str) -> str:
+        return (
+            super().grown(stmt, name, need)
+            if self._on_host(stmt.target)
+            else f"{DEVICE}.grow({name}, {need})"
+        )
+
+    def list_of(self, element: Array) -> str:
+        return "[]"

@@ -1,0 +1,49 @@
+"""From a module of compiled functions to the text of a program on a device, and from that to a callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjit.codegen.c_family.dialect import OPENCL, Dialect
+from adjit.codegen.driver.module import HostUnit, render_driver
+from adjit.codegen.module import Module
+from adjit.codegen.names import RESERVED, Names
+from adjit.ir.core import Atom, Sym
+from adjit.transform.device_nests import on_device
+
+RESERVED_ON_DEVICE = frozenset({"device", "KERNELS", "SOURCE", "Source"})
+"""Names that generated text of a program on a device has for itself."""
+
+
+def device_text(module: Module, results: int, dialect: Dialect = OPENCL) -> str:
+    """The text: kernels, and the host functions. Raises UnsupportedError, DeviceError for what devices cannot do.
+
+    results: how many results of a unit are the user's, where the unit does not say it.
+    """
+    units = host_units(module, results)
+    return render_driver(units, module.glue, module.doc, dialect)
+
+
+def host_units(module: Module, results: int) -> tuple[HostUnit, ...]:
+    """Each unit as a host function and its kernels. What one hands to the next stays where it was made."""
+    taken = {u.function.name for u in module.units} | {g.name for g in module.glue}
+    names = Names(RESERVED | taken | RESERVED_ON_DEVICE)
+    found: list[HostUnit] = []
+    handed_on_host: tuple[bool, ...] = ()
+    for unit in module.units:
+        hosts: set[Sym] = {p for p, on in zip(unit.handed, handed_on_host, strict=bool(unit.handed)) if on}
+        count = results if unit.results is None else unit.results
+        split = on_device(unit.function, names.fresh, hosts, None if unit.handed else count)
+        passed: tuple[Atom, ...] = unit.function.results[count:]
+        handed_on_host = tuple(split.on_host(a) for a in passed)
+        found.append(HostUnit(split.main, split.kernels, split.on_host))
+    return tuple(found)
+
+
+def entered(place: str, call: Callable[..., Any], results: int) -> Callable[..., Any]:
+    """A host function of the text as a function of the place's arrays."""
+    assert place == "opencl"
+    from adjit.runtime.opencl.device import on_device as on_opencl
+
+    return on_opencl(call, results)

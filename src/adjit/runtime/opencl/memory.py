@@ -1,0 +1,89 @@
+"""Strided device memory, as generated host code handles it: allocations and views; nothing is read or copied."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+class DeviceArray:
+    """An array in a buffer: byte offset of its first element, shape, strides in bytes."""
+
+    __slots__ = ("buffer", "dtype", "offset", "shape", "strides")
+
+    def __init__(
+        self, buffer: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
+    ):
+        self.buffer, self.offset, self.shape, self.strides = buffer, offset, shape, strides
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def span(self) -> int:
+        """The greatest distance of an element from the first one, in elements, or the greatest extent."""
+        far = sum(abs(s) * max(n - 1, 0) for n, s in zip(self.shape, self.strides, strict=True))
+        return max(far // self.dtype.itemsize, *self.shape, 0)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> DeviceArray:
+        items = index if isinstance(index, tuple) else (index,)
+        offset, shape, strides = self.offset, list[int](), list[int]()
+        axis = 0
+        for item in items:
+            if item is None:
+                shape.append(1)
+                strides.append(0)
+                continue
+            n, stride = self.shape[axis], self.strides[axis]
+            axis += 1
+            if isinstance(item, slice):
+                start, stop, step = item.indices(n)
+                count = len(range(start, stop, step))
+                offset += start * stride if count else 0
+                shape.append(count)
+                strides.append(step * stride)
+            else:
+                at = int(item)
+                offset += (at + n if at < 0 else at) * stride
+        return DeviceArray(
+            self.buffer, offset, (*shape, *self.shape[axis:]), (*strides, *self.strides[axis:]), self.dtype
+        )
+
+    @property
+    def T(self) -> DeviceArray:
+        return self.transpose(tuple(range(self.ndim))[::-1])
+
+    def transpose(self, axes: tuple[int, ...]) -> DeviceArray:
+        """The axes in another order."""
+        shape, strides = (tuple(x[k] for k in axes) for x in (self.shape, self.strides))
+        return DeviceArray(self.buffer, self.offset, shape, strides, self.dtype)
+
+    def reshape(self, shape: int | tuple[int, ...]) -> DeviceArray:
+        """Contiguous memory by other extents."""
+        shape = shape if isinstance(shape, tuple) else (shape,)
+        if math.prod(shape) != self.size:
+            raise ValueError(f"an array of {self.size} elements has no shape {shape}")
+        return DeviceArray(self.buffer, self.offset, shape, c_strides(shape, self.dtype.itemsize), self.dtype)
+
+
+def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides of contiguous memory in C's order."""
+    strides, step = list[int](), itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(strides[::-1])
+
+
+def f_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides of contiguous memory in Fortran's order."""
+    return c_strides(shape[::-1], itemsize)[::-1]

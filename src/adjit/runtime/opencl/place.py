@@ -1,0 +1,94 @@
+"""pyopencl arrays as arguments: their types, whether they share memory, arrays beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+
+from adjit.errors import ArgumentError, DeviceError
+
+AnyArray = np.ndarray[Any, Any]
+
+_ROOM = 2**44
+
+
+class _Addresses:
+    """The addresses of an array, without memory behind them."""
+
+    def __init__(self, a: Any, start: int):
+        self.__array_interface__ = {
+            "data": (start, False),
+            "shape": a.shape,
+            "strides": a.strides,
+            "typestr": a.dtype.str,
+            "version": 3,
+        }
+
+
+def _root(a: Any) -> tuple[int, int]:
+    """The buffer that an array is in, and where in it the array starts."""
+    base, offset = a.base_data, a.offset
+    if base is None:
+        return 0, offset
+    parent: Any = (
+        base.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT) if isinstance(base, cl.MemoryObject) else None
+    )
+    if parent is None:
+        return base.int_ptr, offset
+    return parent.int_ptr, offset + base.get_info(cl.mem_info.OFFSET)
+
+
+def ghosts(arrays: Sequence[Any]) -> list[AnyArray]:
+    """NumPy arrays with the addresses of device arrays, never to be read: for questions about overlap and layout."""
+    numbers: dict[int, int] = {}
+    found: list[AnyArray] = []
+    for a in arrays:
+        root, offset = _root(a)
+        number = numbers.setdefault(root, len(numbers) + 1)
+        found.append(np.asarray(_Addresses(a, number * _ROOM + offset)))
+    return found
+
+
+def layout_of(a: Any) -> str:
+    """Numba's layout rule: "C" where it is C-contiguous, else "F", else "A"."""
+    (ghost,) = ghosts((a,))
+    return "C" if ghost.flags.c_contiguous else "F" if ghost.flags.f_contiguous else "A"
+
+
+def check(a: Any, name: str) -> None:
+    """Raise ArgumentError or DeviceError where an array is not what kernels take."""
+    if a.queue is None:
+        raise DeviceError(f"'{name}' has no queue", f"pass {name}.with_queue(queue)")
+    if a.size and not isinstance(a.base_data, cl.MemoryObject):
+        raise ArgumentError(f"'{name}' is not in a buffer", "make it with cl.array.empty, zeros or to_device")
+    size = a.dtype.itemsize
+    if a.offset % size or any(s % size for s in a.strides):
+        raise ArgumentError(f"'{name}' is not aligned in memory", "pass a copy")
+
+
+def zeros(like: Any, dtype: Any, order: str) -> Any:
+    """An array of zeros of the shape and on the queue of another one."""
+    made = cl_array.empty(like.queue, like.shape, dtype, order=order)
+    if made.size:
+        made.fill(np.zeros((), dtype)[()])
+    return made
+
+
+def private(a: Any, order: str) -> Any:
+    """A copy in the given order of memory."""
+    made = cl_array.empty(a.queue, a.shape, a.dtype, order=order)
+    if a.size == 0:
+        return made
+    if (layout_of(a) != order and a.ndim > 1) or layout_of(a) == "A":
+        raise ArgumentError(
+            "an array that is not contiguous in the order of what it belongs to",
+            f"make it contiguous first (order '{order}')",
+        )
+    nbytes = a.size * a.dtype.itemsize
+    target: Any = made.base_data
+    made.add_event(cl.enqueue_copy(a.queue, target, a.base_data, src_offset=a.offset, byte_count=nbytes))
+    return made
