@@ -269,7 +269,7 @@ class KernelWriter:
         read = free(body) | {t.neutral for t in totals if isinstance(t.neutral, Sym)}
         given = tuple(sorted(read - own, key=lambda s: s.uid))
         line = f"line {loop.span.line}" if loop.span.line > 0 else ""
-        note = f"{line}: {loop.note}" if line and loop.note else line or loop.note
+        note = f"{line}: {loop.note}" if line and loop.note else line or str(loop.note or "")
         name = self._fresh_name(self._function.name)
         function = Function(name, (*counts, *items, *given), body, results, note, loop.span)
         positive = self._positive | {*counts, *items, *(more or ())}
