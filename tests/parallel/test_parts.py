@@ -212,3 +212,22 @@ def test_a_record_over_the_limit_is_refused_from_threads(monkeypatch: pytest.Mon
         with pytest.raises(aj.MemoryLimitError, match="the record of the loop"):
             aj.grad(aj.options(f, memory=1_000_000))(x, count)
         assert np.all(np.isfinite(aj.grad(aj.options(f, memory=2_000_000))(x, count)))
+
+
+@pytest.mark.usefixtures("fine")
+def test_parts_that_meet_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbouring parts that add to one element give the right sum in any order, one after the other: run alone
+    before, they show."""
+
+    def at_once(self: Any) -> None:
+        self._threads(self._parts, lambda h: h, self._note())
+
+    program = PROGRAMS["convolution"]
+    args = program.arguments(np.random.default_rng(5), 12)
+    gradient = aj.grad(program.function(numba.prange), wrt=floats(args))
+    gradient(*copies(args))
+    assert "phase" in gradient.source(*args)
+    monkeypatch.setattr(parts._Writer, "_phases", at_once)
+    other = aj.options(program.function(numba.prange), memory=2**30)
+    with pytest.raises(AssertionError, match="meet"):
+        aj.grad(other, wrt=floats(args))(*copies(args))

@@ -17,9 +17,43 @@ import numpy as np
 
 
 def _run_parts(part: Callable[..., None], count: int, given: tuple[Any, ...]) -> None:
-    """Every part of a parallel loop, in an order that no program can rely on."""
+    """Every part of a parallel loop, in an order that no program can rely on.
+
+    Two that meet need not show in any order (both may add to one element), so each part is run alone before: what it
+    changes must be what all of them leave there.
+    """
+    arrays = [a for a in given if isinstance(a, np.ndarray)]
+    start = [a.copy() for a in arrays]
+    alone = [_change(part, k, given, arrays, start) for k in range(count)] if count > 1 else []
     for k in (*range(1, count, 2), *range(count - 1 - (count - 1) % 2, -1, -2)):
         part(k, *given)
+    for changes in alone:
+        for array, (where, values) in zip(arrays, changes, strict=True):
+            if array[where].tobytes() != values.tobytes():
+                raise AssertionError(f"parts of a parallel loop meet: {array[where]} and {values}")
+
+
+Change = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+
+
+def _change(
+    part: Callable[..., None],
+    k: int,
+    given: tuple[Any, ...],
+    arrays: list[np.ndarray[Any, Any]],
+    start: list[np.ndarray[Any, Any]],
+) -> list[Change]:
+    """Where one part changes each array, and to what; the arrays are as before then."""
+    part(k, *given)
+    changes = [_different(a, s) for a, s in zip(arrays, start, strict=True)]
+    for array, before in zip(arrays, start, strict=True):
+        array[...] = before
+    return changes
+
+
+def _different(array: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> Change:
+    where = (array != before) & ~((array != array) & (before != before))
+    return where, array[where]
 
 
 def _njit(function: Callable[..., Any] | str | None = None, **_: object) -> Any:

@@ -26,7 +26,9 @@ from adjit.testing.programs import Program, Rejected, generate
 from adjit.testing.shrink import shrink
 
 LONGEST_COMPILED = 700
-"""Longer programs take Numba up to a minute for each operator; they are left to the uncompiled runs."""
+"""Longer programs take Numba up to a minute for each operator; they are left to the uncompiled runs.
+
+Of programs with parallel loops, few of which are as short, twice as long ones are compiled."""
 
 SHRUNK = 3
 """So many failures of a kind are shrunk and saved in each process; one refusal of a kind."""
@@ -162,7 +164,7 @@ def _outcomes(settings: Settings) -> Iterator[Outcome]:
         if time.monotonic() - started > settings.seconds:
             return
         program = settings.program(seed)
-        if settings.compiled and len(program.source()) > LONGEST_COMPILED:
+        if settings.compiled and len(program.source()) > LONGEST_COMPILED * (1 + settings.parallel):
             yield Outcome(seed, "rejected", "too long to compile")
             continue
         found = verdict(program, settings)
