@@ -315,3 +315,54 @@ def test_random_nests(tmp_path: Path) -> None:
         loops = [s for s in walk(ascend(common(clean(function))).body) if isinstance(s, Loop)]
         found += bool(loops) and loops[0].step == ONE
     assert found >= 20
+
+
+def names_by_branch(a, b, turns):
+    for i in range(a.shape[0] - 2, -1, -1):
+        if i % 2 == 0:
+            p, q = a, b
+        else:
+            p, q = b, a
+        w = p[i]
+        p[i] = 0.0
+        q[i + 1] += w
+
+
+def names_swapped_inside(a, b, turns):
+    for i in range(a.shape[0] - 2, -1, -1):
+        p, q = a, b
+        for _ in range(turns):
+            w = p[i]
+            p[i] = 0.0
+            q[i + 1] += w
+            p, q = q, p
+
+
+def views_by_branch(a, b, turns):
+    x, y = a[1:], a[:-1]
+    for i in range(a.shape[0] - 2, -1, -1):
+        p = x if i % 2 == 0 else y
+        w = p[i]
+        p[i] = 0.5 * w
+        b[i] += w
+
+
+def views_swapped_inside(a, b, turns):
+    x, y = a[1:], a[:-1]
+    for i in range(a.shape[0] - 2, -1, -1):
+        p, q = x, y
+        for _ in range(turns):
+            w = p[i]
+            p[i] = 0.5 * w
+            b[i] += w
+            p, q = q, p
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3])
+@pytest.mark.parametrize(
+    "program", [names_by_branch, names_swapped_inside, views_by_branch, views_swapped_inside]
+)
+def test_names_that_mean_other_memory_in_each_turn(program: Callable[..., None], turns: int) -> None:
+    """An index of its own is a place of its own only in one array."""
+    args = (rng.normal(size=7), rng.normal(size=7), turns)
+    changed(typed(program, *args), args)

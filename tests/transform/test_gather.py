@@ -54,6 +54,15 @@ def cross_and_reset(a, b):
             a[i, j] = 0.0
 
 
+def from_two(a, b):
+    for i in range(2, a.shape[0] - 2):
+        for j in range(2, a.shape[1] - 2):
+            w = a[i, j] * 0.2
+            b[i - 1, j] += w
+            b[i + 1, j] += w
+            b[i, j - 1] += w
+
+
 def two_arrays(a, b):
     for i in range(a.shape[0] - 1):
         for j in range(a.shape[1] - 1):
@@ -218,6 +227,7 @@ def a_literal(a, b):
 
 LEGAL: list[Callable[..., None]] = [
     cross,
+    from_two,
     cross_and_reset,
     two_arrays,
     of_a_view,
@@ -228,7 +238,7 @@ LEGAL: list[Callable[..., None]] = [
     strides,
 ]
 LEFT = [reads_what_it_adds_to, changes_what_others_read, wraps, far_apart]
-SHAPES = [(6, 7), (3, 3), (2, 5), (5, 2), (1, 1), (3, 4), (4, 3), (0, 3), (2, 2), (5, 40)]
+SHAPES = [(6, 7), (3, 3), (2, 5), (5, 2), (1, 1), (3, 4), (4, 3), (0, 3), (0, 0), (2, 2), (5, 40)]
 
 
 @pytest.mark.parametrize("program", LEGAL)

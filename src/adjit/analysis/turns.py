@@ -23,9 +23,11 @@ class Turns:
     """Questions about the loops of a function."""
 
     def __init__(self, function: Function):
-        self._distinct = Distinct(function, Alias(function))
+        self._alias = Alias(function)
+        self._distinct = Distinct(function, self._alias)
         self._ranges = ranges_of(function)
         self.affine = Affine(Regions(function).definition, self._ranges.bounds)
+        self._asked: tuple[Loop, set[Sym]] | None = None
 
     @staticmethod
     def plain(loop: Loop) -> bool:
@@ -48,12 +50,23 @@ class Turns:
         )
 
     def apart(self, a: Access, b: Access, loop: Loop) -> bool:
-        """Whether no turn's `a` meets any turn's `b`."""
+        """Whether no turn's `a` meets any turn's `b`.
+
+        A name that the loop binds (by a branch, by a loop inside) may be other memory in each turn: of such, only what
+        it can ever be counts.
+        """
+        if self._bound_in(loop, a.array) or self._bound_in(loop, b.array):
+            return not self._alias.roots(a.array) & self._alias.roots(b.array)
         if self._distinct.surely(a.array, b.array):
             return True
         return a.array == b.array and any(
             self._differ(x, y, loop) for x, y in zip(a.index, b.index, strict=True)
         )
+
+    def _bound_in(self, loop: Loop, array: Sym) -> bool:
+        if self._asked is None or self._asked[0] is not loop:
+            self._asked = loop, {*loop.params, *defined(loop.body)}
+        return array in self._asked[1]
 
     def _differ(self, x: Atom, y: Atom, loop: Loop) -> bool:
         """Whether two indices differ, each in a turn of its own."""
@@ -67,7 +80,7 @@ class Turns:
 
     def within_one(self, a: Access, b: Access, loop: Loop) -> bool:
         """Whether the two meet within one turn only, if at all."""
-        if a.array != b.array:
+        if a.array != b.array or self._bound_in(loop, a.array):
             return False
         return any(
             self.affine.split(x)[0] == loop.index

@@ -96,6 +96,7 @@ class Pull:
             self._along(level, place, start, stop, lambda p: self._level(level + 1, (*place, p)))
             return
         b, span, every = self._b, self._spans[level], self._reached(place)
+        stop = b.op("max", start, stop)
         first = b.op("min", moved(b, span.start, least), stop) if least > self._low[level] else start
         last = b.op("max", first, moved(b, span.stop, most)) if most < self._high[level] else stop
         if every != TRUE:

@@ -29,7 +29,10 @@ def in_order(b: Builder, rows: Rows, parts: Atom, low: Atom, high: Atom) -> Atom
     Looked at by so many parts at once.
     """
     wrong = b.alloc("wrong", Array(INT64, 1, "C"), (parts,))
-    least = b.op("add", low, rows.at)
+    begins = b.op("add", low, rows.at)
+    inside = b.op("ge", begins, ZERO)  # an index below 0 counts from the end
+    least = b.op("nonneg", b.op("max", begins, ZERO))
+    extent = b.op("select", inside, b.op("add", b.op("sub", high, low), 1), ZERO)
 
     def count(part: Atom, first: Atom, last: Atom) -> None:
         t, before, total = Sym("t", INT64), Sym("count", INT64), Sym("count", INT64)
@@ -42,7 +45,7 @@ def in_order(b: Builder, rows: Rows, parts: Atom, low: Atom, high: Atom) -> Atom
 
     part = Sym("part", INT64)
     with b.collect() as body:
-        count(part, *cut(b, b.op("add", b.op("sub", high, low), 1), part, parts))
+        count(part, *cut(b, extent, part, parts))
     b.loop(Loop(part, ZERO, parts, ONE, (), (), tuple(body), (), (), None, b.span, parallel=True))
     q, total, result = Sym("part", INT64), Sym("count", INT64), Sym("count", INT64)
     with b.collect() as body:
@@ -50,7 +53,8 @@ def in_order(b: Builder, rows: Rows, parts: Atom, low: Atom, high: Atom) -> Atom
     flows = ((total,), (ZERO,), tuple(body), (after,), (result,), None)
     b.loop(Loop(q, ZERO, parts, ONE, *flows, b.span))
     first = b.load(rows.starts, (least,))
-    return b.op("and_", b.op("eq", result, 0), b.op("ge", b.cast(first, INT64), 0))
+    rising = b.op("and_", b.op("eq", result, 0), b.op("ge", b.cast(first, INT64), 0))
+    return b.op("and_", inside, rising)
 
 
 def known_rows(body: Block, rows: Iterable[Rows]) -> Block:
