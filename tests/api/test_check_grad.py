@@ -129,3 +129,15 @@ def writes_too(x, y):
 def test_components_of_several_outputs_say_that_they_are_weighted() -> None:
     with pytest.raises(aj.CheckError, match=r"worst \(outputs weighted at random\): x is"):
         aj.check_grad(writes_too, 1.5, np.zeros(1))
+
+
+def test_a_slope_of_nothing_beside_larger_steps() -> None:
+    """A product with two zeros: differences leave 1e-19 of what their largest step gives."""
+
+    def product(x):
+        s = 1.0
+        for i in range(len(x)):
+            s *= x[i]
+        return s
+
+    aj.check_grad(product, np.array([1.0, 0.0, 2.0, 0.0, 3.0]))

@@ -53,7 +53,7 @@ def plain(f, args, kwargs):
     return tuple(bound.arguments.values())
 
 
-@pytest.mark.parametrize("f", FUNCTIONS, ids=str)
+@pytest.mark.parametrize("f", FUNCTIONS)
 def test_every_form_of_a_call_binds_as_python_binds_it(f):
     signature = source_of(f).signature
     names = ("a", "b", "c", "d", "x")

@@ -52,6 +52,10 @@ class Differences:
         """From both sides."""
         return self._estimate(table, component, 0)
 
+    def coarse(self, table: int, component: int) -> float:
+        """The slope that the table's largest step gives."""
+        return float(self._slope(STEPS[table], 0)[component])
+
     def sides(self, table: int, component: int) -> tuple[Estimate, Estimate]:
         """From the left alone and from the right alone."""
         return self._estimate(table, component, -1), self._estimate(table, component, 1)
