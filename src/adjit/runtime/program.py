@@ -127,7 +127,7 @@ def _build(request: Request) -> Compiled:
     made = transformed(request, primal)
     module, meta = made.module, made.meta
     meta["captures"] = len(primal.captures)
-    text = device_text(module, meta["n_results"]) if request.place else render(module)
+    text = device_text(module, _shown(meta)) if request.place else render(module)
     meta["lines"] = text.count("\n")
     plain = os.environ.get("ADJIT_UNCOMPILED") == "1"
     if key is not None and not plain:
@@ -171,7 +171,7 @@ def _compiled(
     call = with_room(namespace[meta["call"]], meta["lines"])
     pullback = None if meta["pullback"] is None else with_room(namespace[meta["pullback"]], meta["lines"])
     if request.place:
-        call = entered(request.place, namespace[meta["call"]], meta["n_results"])
+        call = entered(request.place, namespace[meta["call"]], _shown(meta))
         if pullback is not None:
             pullback = entered(request.place, namespace[str(meta["pullback"])], 0)
     if meta["recording"]:
@@ -258,6 +258,11 @@ def _raises(block: Sequence[Stmt]) -> bool:
     )
 
 
+def _shown(meta: dict[str, Any]) -> int:
+    """How many results of the function that is called are the user's; what follows is for the next sweep."""
+    return meta.get("shown", meta["n_results"])
+
+
 def _limited_depth(module: Module) -> Module:
     """Functions that call themselves raise before the stack overflows."""
     limit = deepest((u.function for u in module.units), stack_bytes())
@@ -312,6 +317,7 @@ def _primal(request: Request, primal: Primal, _: object, meta: dict[str, Any]) -
 def _forward(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
     function = forward(primal.function, active, request.width).function
     meta["call"] = function.name
+    meta["shown"] = len(function.results)  # tangents are the user's as well
     return Made(Module((_unit(request, primal, function),), (), _doc(primal, "value and tangents")), meta)
 
 

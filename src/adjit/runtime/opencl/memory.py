@@ -34,6 +34,8 @@ class DeviceArray:
     def __len__(self) -> int:
         return self.shape[0]
 
+    __iter__ = None  # an element is a launch: nothing goes through elements by itself
+
     def __getitem__(self, index: Any) -> DeviceArray:
         items = index if isinstance(index, tuple) else (index,)
         offset, shape, strides = self.offset, list[int](), list[int]()
