@@ -110,7 +110,10 @@ def _arguments(rng: np.random.Generator, n: int) -> tuple[object, ...]:
     return x, y, z, rng.uniform(0.5, 1.5, 1), rng.uniform(0.5, 1.5, (n, n)), rng.integers(0, n, n), rows, 0.7
 
 
-@pytest.mark.parametrize("seed", range(150))
+SEEDS = [k if k % 3 == 0 else pytest.param(k, marks=pytest.mark.slow) for k in range(150)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_loops_agree_with_the_loops_in_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
     monkeypatch.setattr(parts, "GRAIN", 1)

@@ -148,9 +148,9 @@ def adjoint_code(
     raw: list[Function] = []
     tidied = reverse_module._tidied
 
-    def spy(backward: Function) -> Function:
+    def spy(backward: Function, device: bool = False) -> Function:
         raw.append(backward)
-        return tidied(backward)
+        return tidied(backward, device)
 
     monkeypatch.setattr(reverse_module, "_tidied", spy)
     seeded = tuple(k for k, a in enumerate(function.results) if a.type.differentiable)
