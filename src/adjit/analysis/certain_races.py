@@ -41,11 +41,14 @@ def refuse_certain_races(function: Function) -> None:
 
 
 def doubtful_store(loop: Loop, alias: Alias) -> Store | None:
-    """A store that is a race if the loops around it, inside of the parallel one, have turns."""
+    """A store that is a race if the loops around it, inside of the parallel one, have turns.
+
+    Also one of the same value in each turn: its adjoint reads the element's cotangent and clears it, turn by turn.
+    """
     if _at_most_once(loop):
         return None
     varying = _varying(loop, alias)
-    return next((s for s in _unconditional(loop.body, lambda _: True) if _is_race(s, varying)), None)
+    return next((s for s in _unconditional(loop.body, lambda _: True) if _same_place(s, varying)), None)
 
 
 def _runs(loop: Loop, extents: set[Sym]) -> bool:
@@ -79,8 +82,11 @@ def _unconditional(block: Block, runs: Callable[[Loop], bool]) -> Iterable[Store
 
 
 def _is_race(store: Store, varying: set[Atom]) -> bool:
-    same_place = store.array not in varying and not any(a in varying for a in store.index)
-    return same_place and store.value in varying
+    return _same_place(store, varying) and store.value in varying
+
+
+def _same_place(store: Store, varying: set[Atom]) -> bool:
+    return store.array not in varying and not any(a in varying for a in store.index)
 
 
 def _varying(loop: Loop, alias: Alias) -> set[Atom]:
