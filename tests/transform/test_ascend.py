@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from adjit.transform.ascend import ascend
 from adjit.transform.clean import clean
 from adjit.transform.common import common
 
-from .typed import run, typed
+from .typed import program_of, run, typed
 
 rng = np.random.default_rng(4)
 
@@ -156,15 +155,9 @@ def source(seed: int) -> str:
 def test_random_loops(tmp_path: Path) -> None:
     found = 0
     for seed in range(120):
-        file = tmp_path / f"loop_{seed}.py"
-        file.write_text(source(seed))
-        spec = importlib.util.spec_from_file_location(f"loop_{seed}", file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        program = program_of(tmp_path / f"loop_{seed}.py", source(seed))
         args = tuple(np.random.default_rng(seed + k).normal(size=7) for k in range(3))
-        found += changed(typed(module.program, *args), args)
+        found += changed(typed(program, *args), args)
     assert found >= 40
 
 
@@ -302,15 +295,9 @@ def nest_source(seed: int) -> str:
 def test_random_nests(tmp_path: Path) -> None:
     found = 0
     for seed in range(150):
-        file = tmp_path / f"nest_{seed}.py"
-        file.write_text(nest_source(seed))
-        spec = importlib.util.spec_from_file_location(f"nest_{seed}", file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        program = program_of(tmp_path / f"nest_{seed}.py", nest_source(seed))
         args = tuple(np.random.default_rng(seed + k).normal(size=7) for k in range(3))
-        function = typed(module.program, *args)
+        function = typed(program, *args)
         changed(function, args)
         loops = [s for s in walk(ascend(common(clean(function))).body) if isinstance(s, Loop)]
         found += bool(loops) and loops[0].step == ONE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from adjit.transform.gather import gather
 from adjit.transform.stride import stride
 from adjit.transform.through import through
 
-from .typed import run, typed
+from .typed import program_of, run, typed
 
 rng = np.random.default_rng(3)
 
@@ -292,16 +291,10 @@ def source(seed: int) -> tuple[str, tuple[int, ...]]:
 
 def random_one(folder: Path, seed: int, text: str, shape: tuple[int, ...], more: int = 0) -> bool:
     """Whether a program of three arrays, the second longer by `more`, is changed; it must compute the same."""
-    file = folder / f"nest_{seed}.py"
-    file.write_text(text + "\n")
-    spec = importlib.util.spec_from_file_location(f"nest_{seed}", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    program = program_of(folder / f"nest_{seed}.py", text + "\n")
     shapes = (shape, tuple(n + more for n in shape), shape)
     args = tuple(np.random.default_rng(seed + k).normal(size=s) for k, s in enumerate(shapes))
-    return pulled(typed(module.program, *args), args)
+    return pulled(typed(program, *args), args)
 
 
 def test_random_nests(tmp_path: Path) -> None:

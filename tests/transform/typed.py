@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,17 @@ def typed(f: Callable[..., Any], *args: Any) -> Function:
     function = infer(lower(f, tuple(spec_of(a) for a in args)).function)
     verify(function)
     return function
+
+
+def program_of(file: Path, text: str) -> Callable[..., Any]:
+    """`program`, as the text defines it, written to a file."""
+    file.write_text(text)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.program
 
 
 def structure(f: Callable[..., Any], function: Function, *args: Any) -> Any:

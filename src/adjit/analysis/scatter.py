@@ -13,6 +13,7 @@ reads points of one colour and adds to points of the other, which are other elem
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.bends import Bends, Bent, Kinds
@@ -60,7 +61,7 @@ class Nest:
             return None
         return Nest(tuple(loops), tuple(heads), (*body, *loop.body))
 
-    @property
+    @cached_property
     def own(self) -> set[Sym]:
         """What the nest defines."""
         flows = (p for loop in self.loops for p in (loop.index, *loop.params) if p is not None)
@@ -107,6 +108,7 @@ class Scatters:
     def __init__(self, function: Function):
         self._distinct = Distinct(function, Alias(function))
         self.affine = Affine.of(function)
+        self._bends: tuple[Nest, Bends] | None = None
 
     def of(self, nest: Nest) -> list[Group]:
         """The groups of at least one increment that may be pulled."""
@@ -167,7 +169,10 @@ class Scatters:
 
     def bends(self, nest: Nest) -> Bends:
         """The bent indices of a nest."""
-        return Bends(nest.heads, {s.target: s for s in nest.body if isinstance(s, Let)}, self.affine)
+        if self._bends is None or self._bends[0] is not nest:
+            lets = {s.target: s for s in nest.body if isinstance(s, Let)}
+            self._bends = nest, Bends(nest.heads, lets, self.affine)
+        return self._bends[1]
 
     def _steady(self, nest: Nest, member: Push, touched: _Touched) -> bool:
         """Whether the terms are the same when they are computed before the nest."""

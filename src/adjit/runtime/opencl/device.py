@@ -14,7 +14,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-from adjit.errors import ArgumentError, DeviceError, MemoryLimitError
+from adjit.errors import DeviceError, MemoryLimitError
 from adjit.runtime.opencl.memory import DeviceArray, c_strides, f_strides
 
 _FLAGS = cl.mem_flags.READ_WRITE
@@ -136,12 +136,3 @@ def _device_of(args: Sequence[Any]) -> tuple[Device, list[Any]]:
             "the arrays of this call are on different devices", "make them with queues of one device"
         )
     return Device(queues[0]), queues[1:]
-
-
-def check_array(a: Any, name: str) -> None:
-    """Raise ArgumentError where the memory of an array is not what kernels take."""
-    if not isinstance(a.base_data, cl.MemoryObject):
-        raise ArgumentError(f"'{name}' is not in a buffer", "make it with cl.array.empty, zeros or to_device")
-    size = a.dtype.itemsize
-    if a.offset % size or any(s % size for s in a.strides):
-        raise ArgumentError(f"'{name}' is not aligned in memory", "pass a copy")
