@@ -1,13 +1,30 @@
-"""Arrays on the test device (PoCL: the CPU as an OpenCL device) and back."""
+"""Arrays on the test device and back.
+
+The device is PoCL, the CPU as an OpenCL device; with ADJIT_TEST_PLACE=cuda the GPU that CuPy finds, and with
+ADJIT_TEST_GRAPHS=1 every program there runs as a graph from its first call on.
+"""
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
-import pyopencl.array as cla
+
+CUDA = os.environ.get("ADJIT_TEST_PLACE") == "cuda"
+"""Whether tests run on a CUDA device."""
+
+if CUDA:
+    import cupy as cp
+
+    ARRAY: type = cp.ndarray
+    """The type of arrays on the device."""
+else:
+    import pyopencl as cl
+    import pyopencl.array as cla
+
+    ARRAY = cla.Array
 
 
 @cache
@@ -27,10 +44,14 @@ def queue() -> Any:
     return cl.CommandQueue(context())
 
 
+def _placed(a: np.ndarray[Any, Any]) -> Any:
+    return cp.array(a, order="K") if CUDA else cla.to_device(queue(), a)
+
+
 def to_device(tree: Any, order: str = "C") -> Any:
     """The same values with arrays on the device, in the order asked for."""
     if isinstance(tree, np.ndarray):
-        return cla.to_device(queue(), np.array(tree, order=order, copy=True))
+        return _placed(np.array(tree, order=order, copy=True))
     if isinstance(tree, tuple):
         items = [to_device(t, order) for t in tree]
         return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
@@ -39,7 +60,7 @@ def to_device(tree: Any, order: str = "C") -> Any:
 
 def to_host(tree: Any) -> Any:
     """The same values with NumPy arrays."""
-    if isinstance(tree, cla.Array):
+    if isinstance(tree, ARRAY):
         return tree.get() if tree.size else np.empty(tree.shape, tree.dtype)
     if isinstance(tree, tuple):
         items = [to_host(t) for t in tree]

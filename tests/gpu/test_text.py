@@ -29,9 +29,9 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     render = program.device_text
 
-    def both(module: Any, results: int) -> str:
+    def both(module: Any, results: int, dialect: Any) -> str:
         found.append(kernels_text(device_text.host_units(module, results), CUDA))
-        return render(module, results)
+        return render(module, results, dialect)
 
     monkeypatch.setattr(program, "device_text", both)
     return found
@@ -45,8 +45,8 @@ def built(k: Any, *args: Any, ndrange: Any) -> None:
 def test_cuda_compiles_programs_and_their_derivatives(p: Program, cuda: list[str]):
     aj.grad(p.f, wrt=p.wrt).source(*to_device(p.args))
     (text,) = cuda
-    for index in ("int", "int64"):
-        ptx = compile_cuda(text, f"-DINDEX={index}")
+    for options in (("-DINDEX=int",), ("-DINDEX=int64",), ("-DINDEX=int", "-DTABLE")):
+        ptx = compile_cuda(text, *options)
         assert ptx.count(".visible .entry") == text.count("__global__")
 
 

@@ -14,7 +14,7 @@ from numba.core.dispatcher import Dispatcher
 from adjit.errors import ArgumentError, DeviceError, UnsupportedError
 from adjit.frontend.kernel_function import LAUNCH, KernelFunction
 from adjit.runtime.arguments import StaticFunction
-from adjit.runtime.places import place_of
+from adjit.runtime.places import library_of, place_of
 from adjit.runtime.signature import place
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def kernel(f: Callable[..., Any]) -> Kernel:
     Arguments: f: a plain function that returns nothing. `i = aj.index()` in it (`i, j = aj.index(2)`,
     `i, j, k = aj.index(3)`) is the work item's place: component d goes over `range(ndrange[d])`.
     Returns: a callable. `ndrange` is an int or a tuple of one to three ints: as many work items run, none where an
-    extent is 0. `block` is a hint, `stream` a device's stream; on the CPU neither has an effect. Called from plain
+    extent is 0. `block` is a hint; `stream` is a CuPy stream, or a pyopencl queue (of the arrays' context), in place of
+    the current one, or of the arrays' queue. Called from plain
     Python it runs compiled and mutates its arrays; in a function that adjit compiles the launch is compiled with it.
     No work item may touch an element that another one writes, but by `atomic_add`, `atomic_min` and `atomic_max`
     (`aj.check_races` looks for it).
@@ -87,7 +88,13 @@ class Kernel(StaticFunction, KernelFunction):
             from adjit.api.jit import jit
 
             self._jitted = jit(self)
-        self._jitted(*args, **kwargs)
+        stream = kwargs.get("stream")
+        on = None if stream is None else next(filter(None, map(place_of, (*args, *kwargs.values()))), None)
+        if not on:
+            self._jitted(*args, **kwargs)
+            return
+        with library_of(on).launching(stream):
+            self._jitted(*args, **{**kwargs, "stream": None})
 
     def arguments(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The values of a launch: extents as a tuple of ints, without what is for devices only."""
@@ -95,12 +102,6 @@ class Kernel(StaticFunction, KernelFunction):
             extents = values[-3]
             return (*values[:-3], extents if type(extents) is tuple else (extents,), None, None)
         *given, ndrange, block, stream = values
-        if stream is not None and any(map(place_of, given)):
-            raise DeviceError(
-                f"the kernel '{self.__name__}' is launched on a stream, which is not there yet on devices",
-                "leave it out: it runs on the queue of its arrays",
-                place(self.body),
-            )
         if stream is not None:
             raise DeviceError(
                 f"the kernel '{self.__name__}' is launched on a stream, and its arrays are NumPy's",

@@ -21,7 +21,9 @@ from typing import Any
 
 from adjit.runtime.folder import cache_folder, write_once
 from adjit.runtime.freed import keep_freed_memory
+from adjit.runtime.places import CUDA
 from adjit.runtime.plain import adapt, plain_namespace
+from adjit.runtime.traced import traceable
 
 _lock = threading.RLock()
 _KEPT = 512
@@ -69,8 +71,10 @@ def load(
         owner = _loaded.get((name, compiled))
         if owner is None:
             _remember(name, text)
-            made = _driver if place else _compiled if compiled else _plain
-            owner = _Owner(*made(name, text))
+            if place:
+                owner = _Owner(*_driver(name, text, place))
+            else:
+                owner = _Owner(*(_compiled if compiled else _plain)(name, text))
             _loaded[name, compiled] = owner
         namespace = owner.namespace
     wanted = tuple(names)
@@ -192,13 +196,17 @@ def _plain(name: str, text: str) -> Loaded:
     return namespace, file
 
 
-def _driver(name: str, text: str) -> Loaded:
-    """The host functions of a program on an OpenCL device, and what launches its kernels."""
-    from adjit.runtime.opencl.launch import Source
+def _driver(name: str, text: str, place: str) -> Loaded:
+    """The host functions of a program on a device, and what launches its kernels."""
+    if place == CUDA:
+        from adjit.runtime.cuda.launch import Source
+    else:
+        from adjit.runtime.opencl.launch import Source
 
     space = plain_namespace() | {"__name__": f"adjit_{name}_device", "Source": Source, "fdiv": None}
     namespace, file = _execute(f"<adjit {name}, device>", text, space)
     adapt(namespace)
+    traceable(namespace)
     return namespace, file
 
 

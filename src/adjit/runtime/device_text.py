@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from adjit.codegen.c_family.dialect import OPENCL, Dialect
+from adjit.codegen.c_family.dialect import CUDA, OPENCL, Dialect
 from adjit.codegen.driver.module import HostUnit, render_driver
 from adjit.codegen.module import Module
 from adjit.codegen.names import RESERVED, Names
@@ -16,7 +16,12 @@ RESERVED_ON_DEVICE = frozenset({"device", "KERNELS", "SOURCE", "Source"})
 """Names that generated text of a program on a device has for itself."""
 
 
-def device_text(module: Module, results: int, dialect: Dialect = OPENCL) -> str:
+def dialect_of(place: str) -> Dialect:
+    """The language of kernels where the arrays are."""
+    return CUDA if place == "cuda" else OPENCL
+
+
+def device_text(module: Module, results: int, dialect: Dialect) -> str:
     """The text: kernels, and the host functions. Raises UnsupportedError, DeviceError for what devices cannot do.
 
     results: how many results of a unit are the user's, where the unit does not say it.
@@ -43,6 +48,10 @@ def host_units(module: Module, results: int) -> tuple[HostUnit, ...]:
 
 def entered(place: str, call: Callable[..., Any], results: int) -> Callable[..., Any]:
     """A host function of the text as a function of the place's arrays."""
+    if place == "cuda":
+        from adjit.runtime.cuda.program import Program
+
+        return Program(call, results)
     assert place == "opencl"
     from adjit.runtime.opencl.device import on_device as on_opencl
 

@@ -13,17 +13,27 @@ from adjit.ir.types import Array
 if TYPE_CHECKING:
     from types import ModuleType
 
-OPENCL = "opencl"
+OPENCL, CUDA = "opencl", "cuda"
+_ARRAYS = (("pyopencl.array", "Array", OPENCL), ("cupy", "ndarray", CUDA))
+"""For each kind of device array the module that defines it, its name there, and its place."""
+_ELSEWHERE = {OPENCL: "cl.array.to_device(queue, {})", CUDA: "cupy.asarray({})"}
 
 
 def place_of(value: Any) -> str:
-    """The place of an array: "opencl" for a pyopencl array, "" for anything else."""
-    library = sys.modules.get("pyopencl.array")
-    return OPENCL if library is not None and isinstance(value, library.Array) else ""
+    """The place of an array: "opencl" for a pyopencl array, "cuda" for a CuPy array, "" for anything else."""
+    for module, name, place in _ARRAYS:
+        library = sys.modules.get(module)
+        if library is not None and isinstance(value, getattr(library, name, ())):
+            return place
+    return ""
 
 
 def library_of(place: str) -> ModuleType:
     """What knows the arrays of a place; imports its library, which is there since one of its arrays is."""
+    if place == CUDA:
+        from adjit.runtime.cuda import place as cuda
+
+        return cuda
     assert place == OPENCL
     from adjit.runtime.opencl import place as opencl
 
@@ -37,12 +47,17 @@ def common_place(specs: Iterable[Spec], names: Iterable[str]) -> str:
         for leaf in leaves(spec):
             if isinstance(leaf.type, Array):
                 found.setdefault(leaf.place, name)
+    if OPENCL in found and CUDA in found:
+        raise DeviceError(
+            f"'{found[OPENCL]}' is a pyopencl array, and '{found[CUDA]}' is on a CUDA device",
+            f"move one of them: {_ELSEWHERE[OPENCL].format(f'{found[CUDA]}.get()')}",
+        )
     if len(found) > 1:
-        device = found.get(OPENCL, "")
-        host = found.get("", "")
+        host = found.pop("")
+        place, device = next(iter(found.items()))
         raise DeviceError(
             f"'{device}' is on a device, and '{host}' is a NumPy array",
-            f"move one of them: cl.array.to_device(queue, {host}), or {device}.get()",
+            f"move one of them: {_ELSEWHERE[place].format(host)}, or {device}.get()",
         )
     return next(iter(found), "")
 

@@ -27,7 +27,7 @@ from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere
 from adjit.runtime import cache
 from adjit.runtime.compile import load, stored_text, with_room
-from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, entered
+from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, dialect_of, entered
 from adjit.runtime.memory import limited
 from adjit.runtime.places import placed
 from adjit.runtime.stack import stack_bytes
@@ -43,6 +43,9 @@ from adjit.transform.parts import parts
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
 from adjit.transform.reverse import Reversed, Wish, reverse
+
+_NO_LIMIT = 2**62
+"""Records on a device take what memory there is; an allocation that fails says so."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,8 @@ def _build(request: Request) -> Compiled:
     made = transformed(request, primal)
     module, meta = made.module, made.meta
     meta["captures"] = len(primal.captures)
-    text = device_text(module, _shown(meta)) if request.place else render(module)
+    place = request.place
+    text = device_text(module, _shown(meta), dialect_of(place)) if place else render(module)
     meta["lines"] = text.count("\n")
     plain = os.environ.get("ADJIT_UNCOMPILED") == "1"
     if key is not None and not plain:
@@ -175,7 +179,8 @@ def _compiled(
         if pullback is not None:
             pullback = entered(request.place, namespace[str(meta["pullback"])], 0)
     if meta["recording"]:
-        call = limited(call, request.memory, meta["span"])
+        memory = _NO_LIMIT if request.place and request.memory is None else request.memory
+        call = limited(call, memory, meta["span"])
     return Compiled(
         call,
         pullback,

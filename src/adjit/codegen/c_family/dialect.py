@@ -15,7 +15,7 @@ class Dialect:
 
     item: the number of the work item along an axis; items: how many there are; lane, block: of the first axis, the
     place in the work-group, and the group's. function: what stands before a helper function. wide: the integer type
-    of 64 bits.
+    of 64 bits. given: a pointer or a float as a parameter; fetched: the line that takes it, if there is one.
     """
 
     name: str
@@ -31,6 +31,8 @@ class Dialect:
     block: str
     wide: str
     head: str
+    given: str = ""
+    fetched: str = ""
 
 
 OPENCL = Dialect(
@@ -62,8 +64,30 @@ CUDA = Dialect(
     lane="threadIdx.x",
     block="blockIdx.x",
     wide="long long",
-    head="#define NAN __int_as_float(0x7fffffff)\n#define INFINITY __int_as_float(0x7f800000)",
+    head="""#define NAN __int_as_float(0x7fffffff)
+#define INFINITY __int_as_float(0x7f800000)
+#ifdef TABLE  // what is given stands in a table, so that a recorded run can be repeated with other arrays
+#define GIVEN(type, name) type const *name##_slot
+#define FETCH(type, name) type const name = *name##_slot;
+#else
+#define GIVEN(type, name) type name
+#define FETCH(type, name)
+#endif""",
+    given="GIVEN({type}, {name})",
+    fetched="FETCH({type}, {name})",
 )
+
+
+def given(dialect: Dialect, type: str, name: str) -> tuple[str, list[str]]:
+    """A pointer or a float as a parameter, and the line at the kernel's top that takes it, if there is one.
+
+    Declared as `type` would be before a name: "double", "const float *restrict ".
+    """
+    gap = "" if type.endswith(("*", " ")) else " "
+    if not dialect.fetched:
+        return f"{type}{gap}{name}", []
+    words = {"type": type.rstrip(), "name": name}
+    return dialect.given.format(**words), [dialect.fetched.format(**words)]
 
 
 def item(dialect: Dialect, axis: int) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from adjit.analysis.places import places_of
 from adjit.codegen.c_family.body import Body
-from adjit.codegen.c_family.dialect import Dialect, header, item
+from adjit.codegen.c_family.dialect import CUDA, Dialect, given, header, item
 from adjit.codegen.c_family.expressions import Expressions
 from adjit.codegen.c_family.helpers import has_atomic, helper, wants_wide
 from adjit.codegen.c_family.memory import Memory, layout_strides
@@ -77,13 +77,11 @@ class _Printer:
             params += more
             head += lines
         outs = [self._names.fresh(f"{r.name}_of_blocks") for r in _results(kernel)]
-        params += [
-            f"{self._dialect.pointer}{memory_type(t.type)} *{self._dialect.restrict}{out}"
-            for t, out in zip(kernel.totals, outs, strict=True)
-        ]
+        finals = [self._names.fresh(f"{r.name}_of_all") for r in _results(kernel)] if self._finishes else []
+        params += self._out_params(outs, finals)
         head += self._place()
         body.block(kernel.function.body)
-        tail = self._totals(outs)
+        tail = self._totals(outs, finals)
         quoted = (source_line(kernel.span) or "").rstrip("\\ ")
         title = f"// {kernel.function.doc}: {quoted}\n" if kernel.function.doc else ""
         signature = f"{self._dialect.kernel} {kernel.name}({', '.join(params)})"
@@ -100,7 +98,10 @@ class _Printer:
     def _parameter(self, s: Sym) -> tuple[list[str], list[str]]:
         """The parameters that stand for a symbol, and lines at the kernel's top."""
         if isinstance(s.type, Scalar):
-            return [f"{memory_type(s.type)} {self._bound(s)}"], []
+            if not s.type.is_float:
+                return [f"{memory_type(s.type)} {self._bound(s)}"], []
+            param, lines = given(self._dialect, memory_type(s.type), self._bound(s))
+            return [param], [INDENT + line for line in lines]
         assert isinstance(s.type, Array)
         name = self._names.fresh(s.name)
         kind = memory_type(s.type.dtype)
@@ -108,14 +109,16 @@ class _Printer:
         restrict = self._dialect.restrict if self._kernel.restrict else ""
         first, at = self._names.fresh(f"{name}_memory"), self._names.fresh(f"{name}_at")
         extents = tuple(self._names.fresh(f"{name}_n{k}") for k in range(s.type.ndim))
-        params = [f"{self._dialect.pointer}{lock}{kind} *{restrict}{first}", f"const int64 {at}"]
+        pointer, lines = given(self._dialect, f"{self._dialect.pointer}{lock}{kind} *{restrict}", first)
+        params = [pointer, f"const int64 {at}"]
         params += [f"const index {n}" for n in extents]
         strides = layout_strides(s.type, extents)
         if strides is None:
             strides = tuple(self._names.fresh(f"{name}_s{k}") for k in range(s.type.ndim))
             params += [f"const index {n}" for n in strides]
         self._arrays[s] = Memory(name, extents, strides)
-        return params, [f"{INDENT}{self._dialect.pointer}{lock}{kind} *const {name} = {first} + {at};"]
+        lines.append(f"{self._dialect.pointer}{lock}{kind} *const {name} = {first} + {at};")
+        return params, [INDENT + line for line in lines]
 
     def _writes(self, s: Sym) -> bool:
         """Whether the kernel may write the array, also by a view of it."""
@@ -166,7 +169,19 @@ class _Printer:
         )
         return [*lines, f"{INDENT}if ({' || '.join(tests)}) return;"]
 
-    def _totals(self, outs: list[str]) -> list[str]:
+    @property
+    def _finishes(self) -> bool:
+        """Whether the last block combines what the blocks came to; else the host does."""
+        return self._dialect is CUDA and bool(self._kernel.totals)
+
+    def _out_params(self, outs: list[str], finals: list[str]) -> list[str]:
+        d, params = self._dialect, list[str]()
+        for k, (t, out) in enumerate(zip(self._kernel.totals, outs, strict=True)):
+            params.append(f"{d.pointer}{memory_type(t.type)} *{d.restrict}{out}")
+            params += [f"{memory_type(t.type)} *{d.restrict}{finals[k]}"] if finals else []
+        return [*params, "unsigned int *arrived"] if finals else params
+
+    def _totals(self, outs: list[str], finals: list[str]) -> list[str]:
         """What the work-group comes to, for each total: halves are combined, in the same order every time."""
         kernel, d = self._kernel, self._dialect
         if not kernel.totals:
@@ -176,19 +191,51 @@ class _Printer:
         for t, block, a in zip(kernel.totals, blocks, kernel.function.results, strict=True):
             lines += [f"{d.shared} {memory_type(t.type)} {block}[BLOCK];"]
             lines += [f"{block}[lane] = {self._body.show.typed(a, t.type)};"]
-        lines += [
+        lines += ["__shared__ bool last;"] if finals else []
+        lines += [*self._halves(blocks), "if (lane == 0) {"]
+        lines += [f"{INDENT}{out}[{d.block}] = {block}[0];" for out, block in zip(outs, blocks, strict=True)]
+        lines += self._last_block(outs, finals, blocks) if finals else ["}"]
+        return [INDENT + line for line in lines]
+
+    def _halves(self, blocks: list[str], more: str = "") -> list[str]:
+        """Combine what the items of a block have, half of them with the other half. more: which items have it."""
+        d = self._dialect
+        lines = [
             d.barrier,
             "for (int half_ = BLOCK / 2; half_ > 0; half_ /= 2) {",
-            f"{INDENT}if (lane < half_) {{",
+            f"{INDENT}if (lane < half_{more}) {{",
         ]
-        for t, block in zip(kernel.totals, blocks, strict=True):
+        for t, block in zip(self._kernel.totals, blocks, strict=True):
             if t.op == "first":
                 continue
             combined = self._combined(t, f"{block}[lane]", f"{block}[lane + half_]")
             lines.append(f"{INDENT * 2}{block}[lane] = {combined};")
-        lines += [f"{INDENT}}}", f"{INDENT}{d.barrier}", "}", "if (lane == 0) {"]
-        lines += [f"{INDENT}{out}[{d.block}] = {block}[0];" for out, block in zip(outs, blocks, strict=True)]
-        return [INDENT + line for line in (*lines, "}")]
+        return [*lines, f"{INDENT}}}", f"{INDENT}{d.barrier}", "}"]
+
+    def _last_block(self, outs: list[str], finals: list[str], blocks: list[str]) -> list[str]:
+        """The block that comes last combines what all came to, in the order of the blocks."""
+        lines = [
+            f"{INDENT}__threadfence();",
+            f"{INDENT}last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;",
+            "}",
+            self._dialect.barrier,
+            "if (!last) return;",
+        ]
+        rows = list(zip(self._kernel.totals, outs, blocks, strict=True))
+        for t, out, block in rows:
+            kind = memory_type(t.type)
+            lines.append(f"if (lane < gridDim.x) {block}[lane] = ((volatile {kind} *){out})[lane];")
+        lines.append("for (unsigned int k = lane + BLOCK; k < gridDim.x; k += BLOCK) {")
+        for t, out, block in rows:
+            if t.op != "first":
+                combined = self._combined(
+                    t, f"{block}[lane]", f"((volatile {memory_type(t.type)} *){out})[k]"
+                )
+                lines.append(f"{INDENT}{block}[lane] = {combined};")
+        lines += ["}", "const unsigned int came = gridDim.x;"]
+        lines += [*self._halves(blocks, " && lane + half_ < came"), "if (lane == 0) {"]
+        lines += [f"{INDENT}{final}[0] = {block}[0];" for final, block in zip(finals, blocks, strict=True)]
+        return [*lines, "}"]
 
     def _combined(self, total: Total, a: str, b: str) -> str:
         """`a op b` of two elements."""

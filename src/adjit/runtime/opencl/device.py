@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from adjit.errors import DeviceError, MemoryLimitError
-from adjit.runtime.opencl.memory import DeviceArray, c_strides, f_strides
+from adjit.runtime.device_memory import DeviceArray, c_strides, f_strides
 
 _FLAGS = cl.mem_flags.READ_WRITE
+GIVEN_QUEUE: ContextVar[Any] = ContextVar("queue", default=None)
+"""The queue that a call was given, in place of its arrays'."""
 
 
 class Device:
@@ -117,8 +120,8 @@ def _taken(a: Any) -> DeviceArray:
 
 
 def _device_of(args: Sequence[Any]) -> tuple[Device, list[Any]]:
-    """The device of the arrays, and queues other than the first array's."""
-    queues: list[Any] = []
+    """The device of the arrays, and queues other than the one that the call runs on: the first array's unless given."""
+    queues: list[Any] = [q for q in (GIVEN_QUEUE.get(),) if q is not None]
     for a in args:
         if isinstance(a, cl_array.Array):
             if a.queue is None:

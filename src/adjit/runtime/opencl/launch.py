@@ -7,33 +7,22 @@ when they are first needed.
 from __future__ import annotations
 
 import functools
-import operator
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
 from adjit.errors import DeviceError
+from adjit.runtime.device_memory import DeviceArray
+from adjit.runtime.device_shapes import COMBINE, SMALL, places
 from adjit.runtime.opencl.device import Device
-from adjit.runtime.opencl.memory import DeviceArray
 
 BLOCK = 64
 """Work items of a work-group that makes totals."""
 _GROUPS = 256
 _SHAPES = ((1,), (BLOCK,), (32, 4), (32, 2, 2))
-_SMALL = 2**31 - 1
-_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add,
-    "mul": operator.mul,
-    "min": lambda a, b: b if b < a else a,
-    "max": lambda a, b: b if b > a else a,
-    "and_": operator.and_,
-    "or_": operator.or_,
-    "first": lambda a, _: a,
-}
 
 
 class Source:
@@ -109,7 +98,7 @@ class Launch:
             if make is not None:
                 flat.append(make(a))
                 continue
-            wide = wide or a.span > _SMALL
+            wide = wide or a.span > SMALL
             _append(flat, a, kind)
         kernel = self._kernel(device, "long" if wide else "int")
         index = np.int64 if wide else np.int32
@@ -148,16 +137,13 @@ class Launch:
             host = np.empty(groups, part.dtype)
             cl.enqueue_copy(device.queue, host, part.buffer, is_blocking=True, wait_for=device.before)
             with np.errstate(all="ignore"):
-                total = functools.reduce(_COMBINE[op], host.astype(dtype))
+                total = functools.reduce(COMBINE[op], host.astype(dtype))
             found.append(total if dtype == np.float32 else total.item())
         return tuple(found)
 
 
 def _append(flat: list[Any], a: DeviceArray, layout: str) -> None:
     """What stands for an array: buffer, place of its first element, extents, strides unless the layout says them."""
-    size = a.dtype.itemsize
     flat.append(a.buffer)
-    flat.append(np.int64(a.offset // size))
-    flat += a.shape
-    if layout == "A":
-        flat += [s // size for s in a.strides]
+    flat.append(np.int64(a.offset // a.dtype.itemsize))
+    flat += places(a, layout)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,12 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from adjit.errors import ArgumentError, DeviceError
+from adjit.runtime.device_memory import ghost
+from adjit.runtime.opencl.device import GIVEN_QUEUE
 
 AnyArray = np.ndarray[Any, Any]
 
 _ROOM = 2**44
-
-
-class _Addresses:
-    """The addresses of an array, without memory behind them."""
-
-    def __init__(self, a: Any, start: int):
-        self.__array_interface__ = {
-            "data": (start, False),
-            "shape": a.shape,
-            "strides": a.strides,
-            "typestr": a.dtype.str,
-            "version": 3,
-        }
 
 
 def _root(a: Any) -> tuple[int, int]:
@@ -49,7 +39,7 @@ def ghosts(arrays: Sequence[Any]) -> list[AnyArray]:
     for a in arrays:
         root, offset = _root(a)
         number = numbers.setdefault(root, len(numbers) + 1)
-        found.append(np.asarray(_Addresses(a, number * _ROOM + offset)))
+        found.append(ghost(a, number * _ROOM + offset))
     return found
 
 
@@ -92,3 +82,15 @@ def private(a: Any, order: str) -> Any:
     target: Any = made.base_data
     made.add_event(cl.enqueue_copy(a.queue, target, a.base_data, src_offset=a.offset, byte_count=nbytes))
     return made
+
+
+@contextmanager
+def launching(queue: Any) -> Iterator[None]:
+    """A context in which programs run on this queue in place of their arrays'. Raises ArgumentError."""
+    if not isinstance(queue, cl.CommandQueue):
+        raise ArgumentError(f"stream is {queue!r}", "give a pyopencl queue: cl.CommandQueue(context)")
+    token = GIVEN_QUEUE.set(queue)
+    try:
+        yield
+    finally:
+        GIVEN_QUEUE.reset(token)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 
 class DeviceArray:
     """An array in a buffer: byte offset of its first element, shape, strides in bytes."""
@@ -89,3 +91,21 @@ def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 def f_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Strides of contiguous memory in Fortran's order."""
     return c_strides(shape[::-1], itemsize)[::-1]
+
+
+class _Addresses:
+    """The addresses of an array, without memory behind them."""
+
+    def __init__(self, a: Any, start: int):
+        self.__array_interface__ = {
+            "data": (start, False),
+            "shape": a.shape,
+            "strides": a.strides,
+            "typestr": a.dtype.str,
+            "version": 3,
+        }
+
+
+def ghost(a: Any, start: int) -> np.ndarray[Any, Any]:
+    """A NumPy array with the addresses of a device array that starts there; never to be read."""
+    return np.asarray(_Addresses(a, start))

@@ -1,0 +1,140 @@
+"""The device of one call: the stream it runs on, allocations, and arrays on their way in and out.
+
+A call runs on CuPy's current stream, as CuPy's own functions do, and on the device of its arrays. Memory is that of
+CuPy's pool.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjit.errors import DeviceError, MemoryLimitError
+from adjit.runtime.cuda.library import cp, memory, runtime
+from adjit.runtime.device_memory import DeviceArray, c_strides, f_strides
+
+
+class Device:
+    """Where a call runs: the number of the device, and the address of the stream.
+
+    launches: how many kernels were launched.
+    """
+
+    def __init__(self, number: int, stream: int):
+        self.number, self.stream = number, stream
+        self.launches = 0
+
+    def memory(self, size: int) -> Any:
+        """Fresh memory of so many bytes. Raises MemoryLimitError."""
+        try:
+            return cp.cuda.alloc(size)
+        except memory.OutOfMemoryError as error:
+            raise too_large(size) from error
+
+    def empty(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
+        """Fresh memory, not initialised."""
+        shape = tuple(map(int, shape))
+        if min(shape, default=0) < 0:
+            raise ValueError("negative dimensions are not allowed")
+        dtype = np.dtype(dtype)
+        size = math.prod(shape) * dtype.itemsize
+        strides = (f_strides if order == "F" else c_strides)(shape, dtype.itemsize)
+        return DeviceArray(self.memory(size), 0, shape, strides, dtype)
+
+    def zeros(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
+        """Fresh memory of zeros."""
+        made = self.empty(shape, dtype, order)
+        if made.size:
+            runtime.memsetAsync(made.buffer.ptr, 0, made.size * made.dtype.itemsize, self.stream)
+        return made
+
+    def full(self, shape: tuple[Any, ...], value: Any, dtype: Any, order: str = "C") -> DeviceArray:
+        """Fresh memory that holds one value."""
+        made = self.empty(shape, dtype, order)
+        if made.size:
+            self.shown(made).fill(made.dtype.type(value))
+        return made
+
+    def grow(self, record: DeviceArray, need: Any) -> DeviceArray:
+        """A larger copy of a record: at least `need` elements, at least twice as many as before."""
+        larger = self.empty((max(int(need), 2 * record.size),), record.dtype)
+        size = record.size * record.dtype.itemsize
+        if size:
+            source = record.buffer.ptr + record.offset
+            runtime.memcpyAsync(larger.buffer.ptr, source, size, runtime.memcpyDeviceToDevice, self.stream)
+        return larger
+
+    def launch(self, launch: Any, counts: tuple[int, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Launch a kernel (`launch.Launch`); the totals, if it has any."""
+        self.launches += 1
+        return launch.run(self, counts, given)
+
+    def counter(self) -> Any:
+        """Where the blocks of a kernel count themselves: zero before a launch, and zero again after it."""
+        key = (self.number, self.stream)
+        found = _counters.get(key)
+        if found is None:
+            found = _counters[key] = cp.cuda.alloc(4)
+            runtime.memsetAsync(found.ptr, 0, 4, self.stream)
+        return found
+
+    def numbers(self, memory: Any, dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
+        """Numbers that kernels put into memory, eight bytes apart; waits for them."""
+        return numbers_in(read(memory.ptr, len(dtypes), self.stream), dtypes)
+
+    @staticmethod
+    def shown(a: Any) -> Any:
+        """An array as the user has arrays; anything else as it is."""
+        if not isinstance(a, DeviceArray):
+            return a
+        return cp.ndarray(a.shape, a.dtype, memptr=a.buffer + a.offset, strides=a.strides)
+
+
+_counters: dict[tuple[int, int], Any] = {}
+
+
+def read(address: int, count: int, stream: int) -> np.ndarray[Any, Any]:
+    """So many words of eight bytes, once the stream has come to this point."""
+    words = np.empty(count, np.uint64)
+    runtime.memcpyAsync(words.ctypes.data, address, 8 * count, runtime.memcpyDeviceToHost, stream)
+    runtime.streamSynchronize(stream)
+    return words
+
+
+def numbers_in(words: np.ndarray[Any, Any], dtypes: Sequence[np.dtype[Any]]) -> list[Any]:
+    """The number at the start of each word."""
+    found = [words[k : k + 1].view(dtype)[0] for k, dtype in enumerate(dtypes)]
+    return [x if x.dtype == np.float32 else x.item() for x in found]
+
+
+def too_large(size: int) -> MemoryLimitError:
+    """The error of an allocation that fails."""
+    free, total = runtime.memGetInfo()
+    held = cp.get_default_memory_pool().used_bytes()
+    return MemoryLimitError(
+        f"an array of {size} bytes does not fit on the device: {free} of {total} bytes are free, "
+        f"arrays of this process hold {held}",
+        "use smaller inputs; what the program had written before this array was made stays written",
+    )
+
+
+def taken(a: Any) -> DeviceArray:
+    """An array of the user's, as generated host code handles it."""
+    return DeviceArray(a.data, 0, a.shape, a.strides, a.dtype)
+
+
+def number_of(args: Sequence[Any]) -> int:
+    """The device that all arrays of a call are on. Raises DeviceError."""
+    numbers = {a.device.id for a in args if isinstance(a, cp.ndarray)}
+    if not numbers:
+        raise DeviceError("no array of this call says on which device it runs", "pass a device array")
+    if len(numbers) > 1:
+        listed = ", ".join(map(str, sorted(numbers)))
+        raise DeviceError(
+            f"the arrays of this call are on different devices ({listed})",
+            "move them to one: with cupy.cuda.Device(n): a = cupy.asarray(a)",
+        )
+    return numbers.pop()

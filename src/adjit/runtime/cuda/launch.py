@@ -1,0 +1,212 @@
+"""Kernels of a generated module: built once for each device, launched on the stream of a call.
+
+Places in memory are 32 bits wide where every array of a launch is small enough, else 64. For a recorded run (see
+`graph`) each is built once more, with arrays and floats read from a table. All builds are made when first needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjit.errors import DeviceError
+from adjit.runtime.cuda.device import Device
+from adjit.runtime.cuda.library import cp, driver
+from adjit.runtime.cuda.nodes import Nodes
+from adjit.runtime.device_memory import DeviceArray
+from adjit.runtime.device_shapes import SMALL, places
+
+BLOCK = 256
+"""Work items of a block that makes totals."""
+GROUPS = 1024
+_SHAPES = ((1, 1, 1), (256, 1, 1), (32, 8, 1), (32, 4, 2))
+_MOST = (2**31 - 1, 2**16 - 1, 2**16 - 1)
+_WIDEST = (1024, 1024, 64)
+_CODES = {
+    "bool": "B", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
+    "uint64": "Q", "float32": "f", "float64": "d",
+}  # fmt: skip
+_MAKERS: dict[str, Callable[[Any], Any]] = {"bool": int, "float32": np.float32}
+"""What makes of a number one that its struct code takes."""
+
+
+class Source:
+    """The text of a module's kernels. fp64, wide_atomics: whether it needs numbers, and atomics, of 64 bits."""
+
+    def __init__(self, text: str, fp64: bool, wide_atomics: bool):
+        self._text, self._wide_atomics = text, wide_atomics
+        self._built: dict[tuple[int, str, bool], Any] = {}
+        self._lock = threading.Lock()
+
+    def kernel(self, name: str, axes: int, given: tuple[str, ...], totals: tuple[str, ...] = ()) -> Launch:
+        """What launches one kernel (see `Launch`)."""
+        return Launch(self, name, axes, given, totals)
+
+    def module(self, number: int, index: str, table: bool) -> Any:
+        """The built text for the current device, which has this number. Raises DeviceError."""
+        key = (number, index, table)
+        found = self._built.get(key)
+        if found is None:
+            with self._lock:
+                found = self._built.get(key) or self._build(index, table)
+                self._built[key] = found
+        return found
+
+    def _build(self, index: str, table: bool) -> Any:
+        device = cp.cuda.Device()
+        if self._wide_atomics and int(device.compute_capability) < 60:
+            raise DeviceError(
+                f"a device of compute capability {device.compute_capability} has no atomic sums of float64, "
+                "and work items of this program meet",
+                "use float32 arrays, or run it on NumPy arrays",
+            )
+        options = [
+            "--std=c++17",
+            "-w",
+            f"-DINDEX={'long long' if index == 'q' else 'int'}",
+            f"-DBLOCK={BLOCK}",
+        ]
+        options += ["-DTABLE"] if table else []
+        try:
+            module = cp.RawModule(code=self._text, options=tuple(options))
+            module.compile()
+        except cp.cuda.compiler.CompileException as error:
+            raise DeviceError(f"the kernels of this program do not compile:\n{error}") from error
+        return module
+
+
+class Ready:
+    """A kernel that is built, and where its arguments are put: `fields` are struct codes, one per argument."""
+
+    def __init__(self, module: Any, name: str, fields: str):
+        kernel = module.get_function(name).kernel
+        self._keep = (module, kernel)
+        self._function = kernel.ptr
+        packed = struct.Struct(f"@{fields}")
+        self._memory = bytearray(packed.size)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        offsets, at = list[int](), 0
+        for code in fields:
+            size = struct.calcsize(code)
+            at = -(-at // size) * size
+            offsets.append(at)
+            at += size
+        self._pointers = (ctypes.c_void_p * len(offsets))(*[start + o for o in offsets])
+        self._arguments = ctypes.addressof(self._pointers)
+        self._pack = packed.pack_into
+
+    def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], stream: int, values: list[Any]) -> None:
+        """Launch it. The driver copies the arguments before it returns."""
+        self._pack(self._memory, 0, *values)
+        driver.launchKernel(self._function, *grid, *block, 0, stream, self._arguments, 0)
+
+    def added(self, grid: tuple[int, ...], block: tuple[int, ...], nodes: Nodes, values: list[Any]) -> None:
+        """Add its launch to a graph."""
+        self._pack(self._memory, 0, *values)
+        nodes.add(self._function, grid, block, self._arguments)
+
+
+class Launch:
+    """Launches one kernel: `launch(device, *counts, *given)` gives the totals, as a tuple of numbers.
+
+    axes: how many counts there are. given: for each argument the type of a number, or the layout of an array. totals:
+    for each the operation and the type.
+    """
+
+    def __init__(self, source: Source, name: str, axes: int, given: tuple[str, ...], totals: tuple[str, ...]):
+        self.source, self.name, self.axes, self.given = source, name, axes, given
+        self.totals = [np.dtype(t.split()[1]) for t in totals]
+        self._kept = threading.local()
+        self._shape = _SHAPES[axes]
+        self._most = [n * b for n, b in zip(_MOST, self._shape, strict=True)]
+
+    def __call__(self, device: Device, *args: Any) -> tuple[Any, ...]:
+        axes = self.axes
+        counts = args[:axes]
+        if 0 in counts and not self.totals:
+            return ()
+        return device.launch(self, counts, args[axes:])
+
+    def run(self, device: Device, counts: tuple[int, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Launch it now."""
+        flat: list[Any] = [*counts]
+        index = "i"
+        for kind, a in zip(self.given, given, strict=True):
+            if type(a) is DeviceArray:
+                size = a.dtype.itemsize
+                flat += (a.buffer.ptr, a.offset // size, *places(a, kind))
+                if a.span > SMALL:
+                    index = "q"
+            else:
+                make = _MAKERS.get(kind)
+                flat.append(a if make is None else make(a))
+        if self.totals:
+            return self._with_totals(device, counts, given, flat, index)
+        kernel = self.ready(device, index, False, given)
+        kernel(*self.grid(counts), device.stream, flat)
+        return ()
+
+    def ready(self, device: Device, index: str, table: bool, given: tuple[Any, ...]) -> Ready:
+        """The kernel, built; one for each thread, since its arguments are put in memory of its own."""
+        kept: dict[Any, Ready] = self._kept.__dict__
+        key = (device.number, index, table)
+        found = kept.get(key)
+        if found is None:
+            module = self.source.module(device.number, index, table)
+            fields = "q" * self.axes
+            for kind, a in zip(self.given, given, strict=True):
+                if kind in _CODES:
+                    fields += "Q" if table and kind in ("float32", "float64") else _CODES[kind]
+                else:
+                    fields += "Qq" + index * len(places(a, kind))
+            fields += "QQ" * len(self.totals) + ("Q" if self.totals else "")
+            found = kept[key] = Ready(module, self.name, fields)
+        return found
+
+    def grid(self, counts: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Blocks, and items in each, along x (the last axis), y and z."""
+        block = list(self._shape)
+        sides = (*reversed(counts), 1, 1, 1)[:3]
+        for k in (1, 2):
+            if sides[k] > self._most[k]:
+                block = _high(sides, block, k)
+        return tuple([-(-n // b) for n, b in zip(sides, block, strict=True)]), tuple(block)
+
+    def groups(self, counts: tuple[int, ...]) -> int:
+        """How many blocks make totals."""
+        turns = 1
+        for n in counts:
+            turns *= n
+        return max(1, min(GROUPS, -(-turns // BLOCK)))
+
+    def _with_totals(
+        self, device: Device, counts: tuple[int, ...], given: tuple[Any, ...], flat: list[Any], index: str
+    ) -> tuple[Any, ...]:
+        groups = self.groups(counts)
+        out = device.memory(8 * len(self.totals))
+        parts = [device.memory(8 * groups) for _ in self.totals]
+        for k, part in enumerate(parts):
+            flat += (part.ptr, out.ptr + 8 * k)
+        flat.append(device.counter().ptr)
+        self.ready(device, index, False, given)((groups, 1, 1), (BLOCK, 1, 1), device.stream, flat)
+        return tuple(device.numbers(out, self.totals))
+
+
+def _high(sides: tuple[int, ...], block: list[int], axis: int) -> list[int]:
+    """A block that reaches further along an axis which has too many blocks otherwise. Raises DeviceError."""
+    made = [1, block[1], block[2]]
+    while sides[axis] > _MOST[axis] * made[axis] and made[axis] < _WIDEST[axis]:
+        made[axis] *= 2
+    if sides[axis] > _MOST[axis] * made[axis] or made[0] * made[1] * made[2] > 1024:
+        raise DeviceError(
+            f"a launch of {' x '.join(map(str, reversed(sides)))} work items", "put the longest axis last"
+        )
+    return made
+
+
+__all__ = ["BLOCK", "Launch", "Ready", "Source"]

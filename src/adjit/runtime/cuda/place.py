@@ -1,0 +1,55 @@
+"""CuPy arrays as arguments: their types, whether they share memory, arrays beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjit.errors import ArgumentError
+from adjit.runtime.cuda.library import cp
+from adjit.runtime.device_memory import ghost
+
+AnyArray = np.ndarray[Any, Any]
+
+
+def ghosts(arrays: Sequence[Any]) -> list[AnyArray]:
+    """NumPy arrays with the addresses of device arrays, never to be read: for questions about overlap and layout."""
+    return [ghost(a, a.data.ptr) for a in arrays]
+
+
+def layout_of(a: Any) -> str:
+    """Numba's layout rule: "C" where it is C-contiguous, else "F", else "A"."""
+    return "C" if a.flags.c_contiguous else "F" if a.flags.f_contiguous else "A"
+
+
+def check(a: Any, name: str) -> None:
+    """Raise ArgumentError where an array is not what kernels take."""
+    size = a.dtype.itemsize
+    if a.data.ptr % size or any(s % size for s in a.strides):
+        raise ArgumentError(f"'{name}' is not aligned in memory", "pass a copy")
+
+
+def zeros(like: Any, dtype: Any, order: str) -> Any:
+    """An array of zeros of the shape and on the device of another one."""
+    with like.device:
+        return cp.zeros(like.shape, dtype, order=order)
+
+
+def private(a: Any, order: str) -> Any:
+    """A copy in the given order of memory."""
+    with a.device:
+        return cp.array(a, order=order, copy=True)
+
+
+def launching(stream: Any) -> Any:
+    """A context in which programs run on a stream of CuPy's, or on one that tells its address. Raises ArgumentError."""
+    if isinstance(stream, (cp.cuda.Stream, cp.cuda.ExternalStream)):
+        return stream
+    address = getattr(stream, "cuda_stream", None)  # torch
+    if address is None and hasattr(stream, "__cuda_stream__"):
+        address = stream.__cuda_stream__()[1]
+    if not isinstance(address, int):
+        raise ArgumentError(f"stream is {stream!r}", "give a CuPy stream: cupy.cuda.Stream()")
+    return cp.cuda.ExternalStream(address)
