@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -25,6 +26,10 @@ class Const:
     def __init__(self, value: Any):
         self.value = value
 
+    def mapped(self, f: Callable[[Any], Any]) -> Const:
+        """The same annotation of another value."""
+        return Const(f(self.value))
+
 
 class Active:
     """A float, or a (named) tuple of floats, whose gradient `autodiff(Reverse, ...)` returns."""
@@ -33,6 +38,10 @@ class Active:
 
     def __init__(self, value: Any):
         self.value = value
+
+    def mapped(self, f: Callable[[Any], Any]) -> Active:
+        """The same annotation of another value."""
+        return Active(f(self.value))
 
 
 class Duplicated:
@@ -48,6 +57,10 @@ class Duplicated:
     def __init__(self, value: Any, shadow: Any):
         self.value, self.shadow = value, shadow
 
+    def mapped(self, f: Callable[[Any], Any]) -> Duplicated:
+        """The same annotation of other values."""
+        return Duplicated(f(self.value), f(self.shadow))
+
 
 class BatchDuplicated:
     """As `Duplicated`, with a tuple of several shadows: as many derivatives at once."""
@@ -56,6 +69,10 @@ class BatchDuplicated:
 
     def __init__(self, value: Any, shadows: tuple[Any, ...]):
         self.value, self.shadows = value, tuple(shadows)
+
+    def mapped(self, f: Callable[[Any], Any]) -> BatchDuplicated:
+        """The same annotation of other values."""
+        return BatchDuplicated(f(self.value), tuple(f(s) for s in self.shadows))
 
 
 class Result(NamedTuple):

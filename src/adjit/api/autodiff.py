@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from adjit.runtime.arguments import (
     same_layout,
     template,
 )
+from adjit.runtime.foreign import ForeignArrays
 from adjit.runtime.overlap import overlap
 from adjit.runtime.places import library_of, place_of
 from adjit.runtime.signature import place
@@ -51,8 +53,12 @@ def autodiff(mode: Mode, f: Callable[..., Any], *annotated: Any, **keywords: Any
     given = {k: _take_keyword(v, k) for k, v in keywords.items()} if keywords else keywords
     values = signature.bind(tuple([t.value for t in taken]), given)
     extra = (len(signature.prefix), tuple([t.tag for t in taken]))
-    plan = engine_of(source, ("autodiff", mode), _Reverse if mode is Mode.REVERSE else _Forward)
-    return plan.plan(values, extra).run(values, taken)
+    engine = engine_of(source, ("autodiff", mode), _Reverse if mode is Mode.REVERSE else _Forward)
+    try:
+        plan = engine.plan(values, extra)
+    except ForeignArrays as foreign:
+        return foreign.kind.call(partial(autodiff, mode, f), annotated, keywords)
+    return plan.run(values, taken)
 
 
 class _Taken:

@@ -14,6 +14,7 @@ from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec
 from adjit.ir.types import Array, Scalar
 from adjit.runtime.arguments import describe, fill, spec_of
 from adjit.runtime.captures import Same
+from adjit.runtime.foreign import ForeignArrays
 from adjit.runtime.signature import place
 
 if TYPE_CHECKING:
@@ -75,7 +76,11 @@ class Transformed(Operator):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self._bind(args, kwargs)
-        return self._plans().plan(values).run(values)
+        try:
+            plan = self._plans().plan(values)
+        except ForeignArrays as foreign:
+            return foreign.kind.call(self, args, kwargs)
+        return plan.run(values)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated Python source for arguments like these. Nothing is run."""

@@ -10,6 +10,7 @@ from adjit.api.plan import Guard, Leaves, Results
 from adjit.api.source import Layer, source_of
 from adjit.ir.structure import Spec
 from adjit.runtime.arguments import spec_of
+from adjit.runtime.foreign import ForeignArrays
 
 if TYPE_CHECKING:
     from adjit.api.report import Report
@@ -35,7 +36,11 @@ class Primal(Layer):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self._source.signature.bind(args, kwargs)
-        return self._plans().plan(values).run(values)
+        try:
+            plan = self._plans().plan(values)
+        except ForeignArrays as foreign:
+            return foreign.kind.call(self, args, kwargs)
+        return plan.run(values)
 
     def plan(self, *args: Any, **kwargs: Any) -> Compiled:
         """The compiled program for arguments like these. Nothing is run."""

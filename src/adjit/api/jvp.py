@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from adjit.api.engine import Engine, engine_of
@@ -12,6 +13,7 @@ from adjit.api.tangents import collect, fit_array, fit_scalar, mask_of, private,
 from adjit.api.vjp import require_result
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Spec
+from adjit.runtime.foreign import ForeignArrays
 
 
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -41,7 +43,10 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
             full[parameter] = tangent
         else:
             full[parameter] = (*full[parameter][:item], tangent, *full[parameter][item + 1 :])
-    plan = engine_of(source, "forward", _Forward).plan(values, tuple(mask_of(t) for t in full))
+    try:
+        plan = engine_of(source, "forward", _Forward).plan(values, tuple(mask_of(t) for t in full))
+    except ForeignArrays as foreign:
+        return foreign.kind.call(partial(jvp, f), (tuple(primals), tuple(tangents)), {})
     return plan.run(values, full)
 
 

@@ -14,7 +14,8 @@ from numba.core.dispatcher import Dispatcher
 from adjit.errors import ArgumentError, DeviceError, UnsupportedError
 from adjit.frontend.kernel_function import LAUNCH, KernelFunction
 from adjit.runtime.arguments import StaticFunction
-from adjit.runtime.places import library_of, place_of
+from adjit.runtime.foreign import kind_of
+from adjit.runtime.places import CUDA, library_of, place_of
 from adjit.runtime.signature import place
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Kernel(StaticFunction, KernelFunction):
 
             self._jitted = jit(self)
         stream = kwargs.get("stream")
-        on = None if stream is None else next(filter(None, map(place_of, (*args, *kwargs.values()))), None)
+        on = "" if stream is None else next(filter(None, map(_device_of, (*args, *kwargs.values()))), "")
         if not on:
             self._jitted(*args, **kwargs)
             return
@@ -149,6 +150,10 @@ def _is_plain(given: Any) -> bool:
                 return False
         return 1 <= len(given) <= 3
     return type(given) is int and given >= 0
+
+
+def _device_of(value: Any) -> str:
+    return place_of(value) or (CUDA if kind_of(value) is not None else "")
 
 
 def _check_parameters(f: FunctionType) -> None:

@@ -88,7 +88,10 @@ class Guard:
     def check(self, leaves: Sequence[Any], shadows: Sequence[Any] = ()) -> None:
         """Raise ArgumentError if memory is shared. Only needed if `needed`."""
         arrays = [*[leaves[i] for i in self._at], *self._captured, *shadows]
-        self._disjoint.check(library_of(self._place).ghosts(arrays) if self._place else arrays)
+        if not self._place:
+            self._disjoint.check(arrays)
+        elif not (library := library_of(self._place)).apart(arrays):
+            self._disjoint.check(library.ghosts(arrays))
 
 
 class Results:

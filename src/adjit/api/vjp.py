@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Scalar
 from adjit.runtime.arguments import Template, describe, fill, item_name
+from adjit.runtime.foreign import ForeignArrays
 from adjit.runtime.places import place_of
 from adjit.runtime.signature import Signature, place
 
@@ -37,7 +38,7 @@ def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback
     Raises: ArgumentError if an argument does not fit, or if f returns nothing that carries a derivative.
     """
     source = source_of(f)
-    signature = source.signature
+    signature, given = source.signature, args
     if any(type(a) is Const for a in (*args, *kwargs.values())):
         marks = signature_marks(signature, tuple(type(a) is not Const for a in args))
         args = tuple(a.value if type(a) is Const else a for a in args)
@@ -45,7 +46,11 @@ def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback
     else:
         marks = signature_marks(signature, (True,) * len(args))
     values = signature.bind(args, kwargs)
-    plan = engine_of(source, "split", _Split).plan(values, (len(args), len(signature.prefix), marks))
+    try:
+        plan = engine_of(source, "split", _Split).plan(values, (len(args), len(signature.prefix), marks))
+    except ForeignArrays as foreign:
+        value, pullback = foreign.kind.call(partial(vjp, f), given, kwargs)
+        return value, foreign.kind.translating(pullback)
     return plan.run(values)
 
 

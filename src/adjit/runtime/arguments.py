@@ -20,7 +20,8 @@ from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
 from adjit.ir.types import Array, Scalar
 from adjit.rules.custom import CustomFunction
 from adjit.runtime.captures import watch_of
-from adjit.runtime.places import library_of, place_of
+from adjit.runtime.foreign import ForeignArrays, kind_of
+from adjit.runtime.places import KNOWN, library_of, place_of
 
 _PYTHON = {float: "float64", int: "int64", bool: "bool", complex: "complex128"}
 _NUMPY = {
@@ -59,6 +60,8 @@ def key_of(value: Any, name: str = "argument") -> Hashable:
         if value in _INT_RANGE:
             return cls
         raise ArgumentError(f"'{name}' is {value}, which does not fit in int64", "pass it as a float")
+    if cls in KNOWN or place_of(value):
+        return _device_key(value, name)
     if isinstance(value, tuple):
         return cls, tuple(
             [type(v) if type(v) in SIMPLE else _item_key(value, k, name) for k, v in enumerate(value)]
@@ -67,16 +70,15 @@ def key_of(value: Any, name: str = "argument") -> Hashable:
         return watch_of(value).key()
     if cls is str:
         return cls, value
-    if place_of(value):
-        return _device_key(value, name)
+    kind = kind_of(value)
+    if kind is not None:
+        raise ForeignArrays(kind, name)
     raise _refused(value, name)
 
 
 def _device_key(a: Any, name: str) -> Hashable:
     place = place_of(a)
-    library = library_of(place)
-    library.check(a, name)
-    return place, a.dtype, a.ndim, library.layout_of(a)
+    return (place, *library_of(place).key(a, name))
 
 
 def _item_key(value: tuple[Any, ...], k: int, name: str) -> Hashable:
@@ -120,13 +122,13 @@ def spec_of(value: Any, name: str = "argument") -> Spec:
 
 
 def _device_spec(a: Any, name: str) -> Spec:
-    place, dtype, ndim, layout = _device_key(a, name)  # type: ignore[misc]
+    place, dtype, ndim, layout, fixed = _device_key(a, name)  # type: ignore[misc]
     known = _NUMPY.get(dtype.type)
     if known is None or dtype.fields is not None or not dtype.isnative:
         raise ArgumentError(
             f"'{name}' is an array of dtype {dtype}", f"supported: {', '.join(sorted(_NUMPY.values()))}"
         )
-    return Leaf(Array(Scalar(known), ndim, layout), ones=ones_of(a), place=place)
+    return Leaf(Array(Scalar(known), ndim, layout, fixed), ones=ones_of(a), place=place)
 
 
 def item_name(name: str, value: tuple[Any, ...] | TupleSpec, k: int) -> str:
@@ -191,11 +193,11 @@ def flatten(values: Sequence[Any]) -> list[Any]:
     out: list[Any] = []
     for v in values:
         cls = type(v)
-        if cls is np.ndarray or cls in SIMPLE or cls is int:
+        if cls is np.ndarray or cls in SIMPLE or cls is int or cls in KNOWN:
             out.append(v)
         elif isinstance(v, tuple):
             out += flatten(v)
-        elif place_of(v):
+        elif v is not None and place_of(v):
             out.append(v)
     return out
 

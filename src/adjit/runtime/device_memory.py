@@ -7,17 +7,23 @@ from typing import Any
 
 import numpy as np
 
+SMALL = 2**31 - 1
+"""The greatest span of an array whose places fit into 32 bits."""
+Words = tuple[tuple[int, ...], tuple[int, ...], bool]
+"""Address, place of the first element, extents; all that with strides; whether its places need 64 bits."""
+
 
 class DeviceArray:
     """An array in a buffer: byte offset of its first element, shape, strides in bytes."""
 
-    __slots__ = ("buffer", "dtype", "offset", "shape", "strides")
+    __slots__ = ("_words", "buffer", "dtype", "offset", "shape", "strides")
 
     def __init__(
         self, buffer: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
     ):
         self.buffer, self.offset, self.shape, self.strides = buffer, offset, shape, strides
         self.dtype = dtype
+        self._words: Words | None = None
 
     @property
     def ndim(self) -> int:
@@ -32,6 +38,16 @@ class DeviceArray:
         """The greatest distance of an element from the first one, in elements, or the greatest extent."""
         far = sum(abs(s) * max(n - 1, 0) for n, s in zip(self.shape, self.strides, strict=True))
         return max(far // self.dtype.itemsize, *self.shape, 0)
+
+    @property
+    def words(self) -> Words:
+        """What kernels may be given for it."""
+        found = self._words
+        if found is None:
+            size = self.dtype.itemsize
+            short = (self.buffer.ptr, self.offset // size, *self.shape)
+            found = self._words = (short, (*short, *[s // size for s in self.strides]), self.span > SMALL)
+        return found
 
     def __len__(self) -> int:
         return self.shape[0]

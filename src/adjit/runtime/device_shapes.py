@@ -8,9 +8,6 @@ from typing import Any
 
 from adjit.runtime.device_memory import DeviceArray
 
-SMALL = 2**31 - 1
-"""The greatest span of an array whose places fit into 32 bits."""
-
 COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
     "mul": operator.mul,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adjit.errors import DeviceError
 from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
 from adjit.ir.types import Array
+from adjit.runtime.foreign import kind_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -19,15 +21,24 @@ _ARRAYS = (("pyopencl.array", "Array", OPENCL), ("cupy", "ndarray", CUDA))
 _ELSEWHERE = {OPENCL: "cl.array.to_device(queue, {})", CUDA: "cupy.asarray({})"}
 
 
+KNOWN: dict[type, str] = {}
+"""Types of device arrays that came in, with their places."""
+
+
 def place_of(value: Any) -> str:
     """The place of an array: "opencl" for a pyopencl array, "cuda" for a CuPy array, "" for anything else."""
+    found = KNOWN.get(type(value))
+    if found is not None:
+        return found
     for module, name, place in _ARRAYS:
         library = sys.modules.get(module)
         if library is not None and isinstance(value, getattr(library, name, ())):
+            KNOWN[type(value)] = place
             return place
     return ""
 
 
+@cache
 def library_of(place: str) -> ModuleType:
     """What knows the arrays of a place; imports its library, which is there since one of its arrays is."""
     if place == CUDA:
@@ -78,7 +89,7 @@ def refuse_devices(what: str, values: Iterable[Any]) -> None:
     for v in values:
         if isinstance(v, tuple):
             refuse_devices(what, v)
-        elif place_of(v):
+        elif place_of(v) or kind_of(v) is not None:
             raise DeviceError(
                 f"{what} of device arrays", f"{what} runs on the CPU: pass NumPy arrays, x.get()"
             )

@@ -145,8 +145,17 @@ class LiftedMath:
         return found
 
 
+def _szmul(ct: Any, slope: Any) -> Any:
+    return ct * slope if ct != 0 else ct
+
+
+def _choose(condition: Any, a: Any, b: Any) -> Any:
+    return a if condition else b
+
+
 def traceable(namespace: dict[str, Any]) -> None:
     """Let the functions of numbers that host code calls trace."""
+    namespace |= {"szmul": lifted(_szmul), "choose": lifted(_choose)}
     for name in ("fdiv", "float32", "float64"):
         if namespace.get(name) is not None:
             namespace[name] = lifted(namespace[name])

@@ -225,20 +225,21 @@ class KernelWriter:
         assert loop.index is not None
         turn, first, items = Sym("turn", INT64), Sym("first", INT64), Sym("items", INT64)
         axes = nest.items()
-        places = _places(turn, counts, axes, loop.span)
         env = self._same(nest)
         total: Atom = counts[0]
         outer = Builder(loop.span)
         for n in counts[1:]:
             total = outer.let("mul", total, n, type=INT64, name="turns")
-        block = (*places, *self._counted(b, nest, turn, env), *self._indices(nest, axes), *body)
+        walk = _Walk(outer, turn, first, items, counts, axes)
+        block = (*walk.places, *self._counted(b, nest, turn, env), *self._indices(nest, axes), *body)
         neutral = tuple(_neutral(nest.turns[0].kinds[k], loop.inits[k]) for k in summed)
         results = tuple(Sym(loop.params[k].name, loop.params[k].type) for k in summed)
         params, nexts = tuple(last.params[k] for k in summed), tuple(last.nexts[k] for k in summed)
         rewriter = Rewriter(env)
         turns = Loop(
-            turn, first, total, items, params, neutral, rewriter.block(block), rewriter.atoms(nexts), results,
-            None, loop.span,
+            turn, first, total, items, (*walk.params, *params), (*walk.inits, *neutral),
+            (*rewriter.block(block), *walk.steps), (*walk.nexts, *rewriter.atoms(nexts)),
+            (*walk.results, *results), None, loop.span,
         )  # fmt: skip
         totals = tuple(
             Total(kind.op, kind.fn, p.type, n)
@@ -246,7 +247,7 @@ class KernelWriter:
             if isinstance(kind, Reduction) and isinstance(p.type, Scalar) and isinstance(n, Const | Sym)
         )
         made = (*outer.block(), turns)
-        more = {turn, first, items, *(s.target for s in places)}
+        more = {turn, first, items, *walk.known}
         return self._launch(b, nest, made, counts, (first, items), extents, totals, results, more)
 
     # launches
@@ -360,18 +361,76 @@ class KernelWriter:
                     b.append(Let(r, "stop_gradient", (partial[k],), None, loop.span))
 
 
-def _places(turn: Sym, counts: tuple[Sym, ...], axes: tuple[Sym, ...], span: Span) -> tuple[Let, ...]:
-    """The places along the axes, of the turn of a nest; the last axis is the fastest."""
-    if len(axes) == 1:
-        return (Let(axes[0], "nonneg", (turn,), None, span),)
-    made: list[Let] = []
-    rest = turn
+class _Walk:
+    """The places along the axes of turns that a work item takes, `items` apart; the last axis is the fastest.
+
+    Divisions are made once, before the loop: from turn to turn the places are stepped, with carries. places: (in the
+    loop) the places, by the axes' names; steps: what comes after the turn. params, inits, nexts, results: what the loop
+    carries for it. known: symbols that are places.
+    """
+
+    def __init__(
+        self,
+        outer: Builder,
+        turn: Sym,
+        first: Sym,
+        items: Sym,
+        counts: tuple[Sym, ...],
+        axes: tuple[Sym, ...],
+    ):
+        self.params: tuple[Sym, ...] = ()
+        self.inits: tuple[Atom, ...] = ()
+        self.nexts: tuple[Atom, ...] = ()
+        self.results: tuple[Sym, ...] = ()
+        self.steps: Block = ()
+        span = outer.span
+        if len(axes) == 1:
+            self.places = (Let(axes[0], "nonneg", (turn,), None, span),)
+            self.known = {axes[0]}
+            return
+        sides = [
+            outer.let("max", n, ONE, type=INT64, name="side") for n in counts
+        ]  # there may be no turns at all
+        self.inits, strides = (
+            _digits(outer, n, sides, axes, what) for n, what in ((first, "at"), (items, "step"))
+        )
+        self.params = tuple(Sym(f"{a.name}_at", INT64) for a in axes)
+        self.results = tuple(Sym(f"{a.name}_end", INT64) for a in axes)
+        self.places = tuple(
+            Let(a, "nonneg", (p,), None, span) for a, p in zip(axes, self.params, strict=True)
+        )
+        b = Builder(span)
+        nexts: list[Atom] = []
+        carry: Atom | None = None
+        for k in range(len(axes) - 1, -1, -1):
+            name = f"{axes[k].name}_next"
+            at: Atom = b.let("add", self.params[k], strides[k], type=INT64, name=name)
+            if carry is not None:
+                at = b.let("add", at, carry, type=INT64, name=name)
+            if k > 0:
+                over = b.let("ge", at, counts[k], type=BOOL, name="over")
+                carry = b.let("cast", over, type=INT64, name="carry")
+                less = b.let("sub", at, counts[k], type=INT64, name="less")
+                at = b.let("select", over, less, at, type=INT64, name=name)
+            nexts.insert(0, at)
+        self.nexts, self.steps = tuple(nexts), b.block()
+        self.known = {
+            *axes,
+            *self.params,
+            *(a for a in (*self.inits, *strides, *nexts) if isinstance(a, Sym)),
+        }
+
+
+def _digits(
+    b: Builder, number: Sym, counts: Sequence[Atom], axes: tuple[Sym, ...], what: str
+) -> tuple[Atom, ...]:
+    """A number of turns as places along the axes."""
+    made: list[Atom] = []
+    rest: Atom = number
     for k in range(len(axes) - 1, 0, -1):
-        made.append(Let(axes[k], "mod", (rest, counts[k]), None, span))
-        left = axes[0] if k == 1 else Sym("rest", INT64)
-        made.append(Let(left, "floordiv", (rest, counts[k]), None, span))
-        rest = left
-    return tuple(made)
+        made.insert(0, b.let("mod", rest, counts[k], type=INT64, name=f"{axes[k].name}_{what}"))
+        rest = b.let("floordiv", rest, counts[k], type=INT64, name="rest")
+    return (rest, *made)
 
 
 def _neutral(kind: object, init: Atom) -> Atom:

@@ -22,6 +22,7 @@ class HostPrinter(Printer):
         self._on_host = on_host
         super().__init__(function, "python", True, callees, None, taken=frozenset({DEVICE}))
         self.contiguous = True  # device arrays know their strides
+        self.show.helpers = True  # choices are calls, which are traced
 
     def given(self, arguments: Iterable[str]) -> Iterable[str]:
         return (DEVICE, *arguments)

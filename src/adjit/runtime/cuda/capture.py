@@ -7,7 +7,7 @@ program allocates on the way is a pool of the graph's own. What it returns gets 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from adjit.runtime.cuda.library import cp, memory, runtime
 from adjit.runtime.cuda.nodes import Nodes
 from adjit.runtime.cuda.table import Table
 from adjit.runtime.cuda.words import WORDS
-from adjit.runtime.device_memory import DeviceArray
-from adjit.runtime.device_shapes import SMALL, places
+from adjit.runtime.device_memory import SMALL, DeviceArray
+from adjit.runtime.device_shapes import places
 from adjit.runtime.traced import Number, Trace, Unrepeatable
 
 _FLOATS = ("float32", "float64")
@@ -39,6 +39,8 @@ class Buffer:
 
 class Capturing(Device):
     """The device of a run that is captured."""
+
+    records = True
 
     def __init__(self, number: int, stream: int, trace: Trace, table: Table):
         super().__init__(number, stream)
@@ -87,7 +89,7 @@ class Capturing(Device):
         values = [count, self._table.address(target.buffer.slot), *given]
         kernel.added((-(-count // BLOCK), 1, 1), (BLOCK, 1, 1), self.nodes, values)
 
-    def launch(self, launch: Launch, counts: tuple[int, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
+    def launch(self, launch: Launch, counts: tuple[int, ...], given: Sequence[Any]) -> tuple[Any, ...]:
         self.launches += 1
         if self.launches > _MOST_LAUNCHES:
             raise Unrepeatable(f"more than {_MOST_LAUNCHES} launches")
@@ -138,7 +140,7 @@ def _bits(a: Any, kind: str) -> int:
     return int.from_bytes(np.array(a, kind).tobytes().ljust(8, b"\0"), "little")
 
 
-def captured(call: Callable[..., Any], number: int, stream: Any, given: tuple[Any, ...]) -> Graph:
+def captured(call: Callable[..., Any], number: int, stream: Any, given: Sequence[Any]) -> Graph:
     """The graph of one run of generated host code; nothing runs. Raises Unrepeatable where there can be none."""
     floats = [k for k, a in enumerate(given) if type(a) in (float, np.float32, np.float64)]
     trace = Trace([given[k] for k in floats])

@@ -23,6 +23,9 @@ class Device:
     launches: how many kernels were launched.
     """
 
+    records = False
+    """Whether launches are recorded, in place of run."""
+
     def __init__(self, number: int, stream: int):
         self.number, self.stream = number, stream
         self.launches = 0
@@ -121,14 +124,10 @@ def too_large(size: int) -> MemoryLimitError:
     )
 
 
-def taken(a: Any) -> DeviceArray:
-    """An array of the user's, as generated host code handles it."""
-    return DeviceArray(a.data, 0, a.shape, a.strides, a.dtype)
-
-
-def number_of(args: Sequence[Any]) -> int:
+def one_device(args: Sequence[Any]) -> int:
     """The device that all arrays of a call are on. Raises DeviceError."""
-    numbers = {a.device.id for a in args if isinstance(a, cp.ndarray)}
+    numbers = {a.data.device_id for a in args if isinstance(a, cp.ndarray)}
+    numbers |= {a.buffer.device_id for a in args if type(a) is DeviceArray}
     if not numbers:
         raise DeviceError("no array of this call says on which device it runs", "pass a device array")
     if len(numbers) > 1:

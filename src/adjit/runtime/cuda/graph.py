@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +51,7 @@ class Graph:
         self._done.record(stream)  # its memory was set up on this stream
         self._stream = stream.ptr
 
-    def replay(self, given: tuple[Any, ...], stream: Any) -> tuple[Any, ...] | None:
+    def replay(self, given: Sequence[Any], stream: Any) -> tuple[Any, ...] | None:
         """The results for these arguments; None where the host's code would go another way. Raises MemoryLimitError."""
         values = self._trace.again([given[k] for k in self._floats])
         if values is None:
@@ -77,7 +78,7 @@ class Graph:
         return any(r[0] == "number" for r in self._results)
 
     @staticmethod
-    def _made(r: tuple[Any, ...], given: tuple[Any, ...], fresh: list[Any], values: list[Any]) -> Any:
+    def _made(r: tuple[Any, ...], given: Sequence[Any], fresh: list[Any], values: list[Any]) -> Any:
         match r:
             case ("value", value):
                 return value

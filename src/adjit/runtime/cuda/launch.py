@@ -18,8 +18,7 @@ from adjit.errors import DeviceError
 from adjit.runtime.cuda.device import Device
 from adjit.runtime.cuda.library import cp, driver
 from adjit.runtime.cuda.nodes import Nodes
-from adjit.runtime.device_memory import DeviceArray
-from adjit.runtime.device_shapes import SMALL, places
+from adjit.runtime.device_shapes import places
 
 BLOCK = 256
 """Work items of a block that makes totals."""
@@ -122,34 +121,56 @@ class Launch:
         self.source, self.name, self.axes, self.given = source, name, axes, given
         self.totals = [np.dtype(t.split()[1]) for t in totals]
         self._kept = threading.local()
+        self._forms = [
+            (None, _MAKERS.get(kind)) if kind in _CODES else (int(kind == "A"), None) for kind in given
+        ]
+        self._grids: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]] = {}
         self._shape = _SHAPES[axes]
         self._most = [n * b for n, b in zip(_MOST, self._shape, strict=True)]
 
     def __call__(self, device: Device, *args: Any) -> tuple[Any, ...]:
-        axes = self.axes
-        counts = args[:axes]
-        if 0 in counts and not self.totals:
-            return ()
-        return device.launch(self, counts, args[axes:])
+        counts = args[: self.axes]
+        if self.totals or device.records:
+            return () if 0 in counts and not self.totals else device.launch(self, counts, args[self.axes :])
+        device.launches += 1
+        shape = self._grids.get(counts)
+        if shape is None:
+            if 0 in counts:
+                return ()
+            shape = self._grids[counts] = self.grid(counts)
+        flat = [*counts]
+        index = self._flat(flat, args[self.axes :])
+        kernel = self._kept.__dict__.get((device.number, index, False))
+        if kernel is None:
+            kernel = self.ready(device, index, False, args[self.axes :])
+        kernel(*shape, device.stream, flat)
+        return ()
+
+    def _flat(self, flat: list[Any], given: tuple[Any, ...]) -> str:
+        """Put what stands for the arguments into a list; the code of places in memory."""
+        index = "i"
+        for (which, make), a in zip(self._forms, given, strict=True):
+            if which is None:
+                flat.append(a if make is None else make(a))
+            else:
+                words = a.words
+                flat += words[which]
+                if words[2]:
+                    index = "q"
+        return index
 
     def run(self, device: Device, counts: tuple[int, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Launch it now."""
+        """Launch one that makes totals, and wait for them."""
         flat: list[Any] = [*counts]
-        index = "i"
-        for kind, a in zip(self.given, given, strict=True):
-            if type(a) is DeviceArray:
-                size = a.dtype.itemsize
-                flat += (a.buffer.ptr, a.offset // size, *places(a, kind))
-                if a.span > SMALL:
-                    index = "q"
-            else:
-                make = _MAKERS.get(kind)
-                flat.append(a if make is None else make(a))
-        if self.totals:
-            return self._with_totals(device, counts, given, flat, index)
-        kernel = self.ready(device, index, False, given)
-        kernel(*self.grid(counts), device.stream, flat)
-        return ()
+        index = self._flat(flat, given)
+        groups = self.groups(counts)
+        out = device.memory(8 * len(self.totals))
+        parts = [device.memory(8 * groups) for _ in self.totals]
+        for k, part in enumerate(parts):
+            flat += (part.ptr, out.ptr + 8 * k)
+        flat.append(device.counter().ptr)
+        self.ready(device, index, False, given)((groups, 1, 1), (BLOCK, 1, 1), device.stream, flat)
+        return tuple(device.numbers(out, self.totals))
 
     def ready(self, device: Device, index: str, table: bool, given: tuple[Any, ...]) -> Ready:
         """The kernel, built; one for each thread, since its arguments are put in memory of its own."""
@@ -183,18 +204,6 @@ class Launch:
         for n in counts:
             turns *= n
         return max(1, min(GROUPS, -(-turns // BLOCK)))
-
-    def _with_totals(
-        self, device: Device, counts: tuple[int, ...], given: tuple[Any, ...], flat: list[Any], index: str
-    ) -> tuple[Any, ...]:
-        groups = self.groups(counts)
-        out = device.memory(8 * len(self.totals))
-        parts = [device.memory(8 * groups) for _ in self.totals]
-        for k, part in enumerate(parts):
-            flat += (part.ptr, out.ptr + 8 * k)
-        flat.append(device.counter().ptr)
-        self.ready(device, index, False, given)((groups, 1, 1), (BLOCK, 1, 1), device.stream, flat)
-        return tuple(device.numbers(out, self.totals))
 
 
 def _high(sides: tuple[int, ...], block: list[int], axis: int) -> list[int]:

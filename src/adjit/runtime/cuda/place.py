@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from adjit.errors import ArgumentError
 from adjit.runtime.cuda.library import cp
 from adjit.runtime.device_memory import ghost
+from adjit.runtime.foreign import external_stream
 
 AnyArray = np.ndarray[Any, Any]
 
@@ -29,6 +31,29 @@ def check(a: Any, name: str) -> None:
     size = a.dtype.itemsize
     if a.data.ptr % size or any(s % size for s in a.strides):
         raise ArgumentError(f"'{name}' is not aligned in memory", "pass a copy")
+
+
+class FixedArray(cp.ndarray):
+    """A view of memory that may not be written, as JAX's is."""
+
+
+def key(a: Any, name: str) -> tuple[Any, int, str, bool]:
+    """Dtype, number of axes, layout, and whether it may not be written. Raises ArgumentError."""
+    flags, dtype = a.flags, a.dtype
+    layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+    if layout == "A" or a.data.ptr % dtype.itemsize:
+        check(a, name)
+    return dtype, a.ndim, layout, type(a) is FixedArray
+
+
+def apart(arrays: Sequence[Any]) -> bool:
+    """Whether no two elements surely share memory, by a quick look."""
+    if not all([a.flags.c_contiguous or a.flags.f_contiguous for a in arrays]):
+        return False
+    if len(arrays) == 1:
+        return True
+    ranges = sorted([(a.data.ptr, a.nbytes) for a in arrays])
+    return all([start + size <= then for (start, size), (then, _) in pairwise(ranges)])
 
 
 def zeros(like: Any, dtype: Any, order: str) -> Any:
@@ -52,4 +77,4 @@ def launching(stream: Any) -> Any:
         address = stream.__cuda_stream__()[1]
     if not isinstance(address, int):
         raise ArgumentError(f"stream is {stream!r}", "give a CuPy stream: cupy.cuda.Stream()")
-    return cp.cuda.ExternalStream(address)
+    return external_stream(address)

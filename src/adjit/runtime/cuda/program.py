@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjit.runtime.cuda.capture import captured
-from adjit.runtime.cuda.device import Device, number_of, taken
+from adjit.runtime.cuda.device import Device, one_device
 from adjit.runtime.cuda.graph import Graph
 from adjit.runtime.cuda.library import cp, runtime
 from adjit.runtime.device_memory import DeviceArray
@@ -25,7 +25,7 @@ from adjit.runtime.traced import Unrepeatable
 
 _SHAPES_KEPT = 32
 _GRAPHS_KEPT = 4
-_FLOATS = (float, np.float32, np.float64)
+_FLOATS = frozenset({float, np.float32, np.float64})
 _TAKEN = frozenset({DeviceArray, bool, int, type(None), *_FLOATS, *np.sctypeDict.values()})
 FEWEST = 3
 """Programs of fewer launches are launched directly: a replay costs about two launches by itself."""
@@ -49,25 +49,41 @@ class Program:
         self._lock = threading.Lock()
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
-        number = number_of(args)
+        given: list[Any] = []
+        kinds: list[Hashable] = []  # what a recorded run depends on: all but addresses, and values of floats
+        number, host = -1, False
+        for a in args:
+            cls = type(a)
+            if cls in _FLOATS:
+                kinds.append(cls)
+            elif cls is DeviceArray or isinstance(a, cp.ndarray):
+                a = a if cls is DeviceArray else DeviceArray(a.data, 0, a.shape, a.strides, a.dtype)
+                kinds.append((a.shape, a.strides, a.offset))
+                on = a.buffer.device_id
+                if on != number:
+                    number = on if number < 0 else one_device(args)
+            elif cls in _TAKEN:
+                kinds.append((cls, a))
+            else:
+                host = True  # a record of the host's may steer it
+            given.append(a)
+        if number < 0:
+            number = one_device(args)
+        key = None if host else (number, *kinds)
         if runtime.getDevice() == number:
-            return self._run(number, args)
+            return self._run(number, key, given)
         with cp.cuda.Device(number):
-            return self._run(number, args)
+            return self._run(number, key, given)
 
-    def _run(self, number: int, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        given = tuple([taken(a) if isinstance(a, cp.ndarray) else a for a in args])
+    def _run(self, number: int, key: Hashable, given: list[Any]) -> tuple[Any, ...]:
         stream = cp.cuda.get_current_stream()
-        if not all(type(a) in _TAKEN for a in given):  # a record of the host's may steer it
-            return self._shown(self._call(Device(number, stream.ptr), *given) or ())
-        key = (number, *[_kind(a) for a in given])
-        known = self._known.get(key)
-        if known is None and FEWEST == 0:
+        known = None if key is None else self._known.get(key)
+        if known is None and FEWEST == 0 and key is not None:
             known = self._note(key, _Known(0))
         if known is None or known.direct or known.launches < FEWEST or stream.is_capturing():
             device = Device(number, stream.ptr)
             flat = self._call(device, *given) or ()
-            if known is None:
+            if known is None and key is not None:
                 self._note(key, _Known(device.launches))
         else:
             flat = self._repeated(known, number, stream, given)
@@ -83,7 +99,7 @@ class Program:
                 self._known.popitem(last=False)
         return known
 
-    def _repeated(self, known: _Known, number: int, stream: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _repeated(self, known: _Known, number: int, stream: Any, given: list[Any]) -> tuple[Any, ...]:
         """Replayed by a graph; a new one is captured where none fits."""
         for graph in known.graphs:
             found = graph.replay(given, stream)
@@ -98,10 +114,3 @@ class Program:
         found = graph.replay(given, stream)
         assert found is not None  # it was captured with these values
         return found
-
-
-def _kind(a: Any) -> Hashable:
-    """What of an argument a recorded run depends on: all but the addresses of arrays, and the values of floats."""
-    if type(a) is DeviceArray:
-        return a.shape, a.strides, a.offset
-    return type(a) if type(a) in _FLOATS else (type(a), a)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class Table:
         if self._count:
             self._copy(self._count, stream)
 
-    def fill(self, given: tuple[Any, ...], fresh: list[Any], values: list[Any], stream: int) -> None:
+    def fill(self, given: Sequence[Any], fresh: list[Any], values: list[Any], stream: int) -> None:
         """Let the device see these arguments, arrays and numbers, once the stream has come to this point."""
         words = self._words
         for entry, k in self.arguments:

@@ -15,8 +15,8 @@ import numpy as np
 import pyopencl as cl
 
 from adjit.errors import DeviceError
-from adjit.runtime.device_memory import DeviceArray
-from adjit.runtime.device_shapes import COMBINE, SMALL, places
+from adjit.runtime.device_memory import SMALL, DeviceArray
+from adjit.runtime.device_shapes import COMBINE, places
 from adjit.runtime.opencl.device import Device
 
 BLOCK = 64

@@ -60,6 +60,17 @@ def check(a: Any, name: str) -> None:
         raise ArgumentError(f"'{name}' is not aligned in memory", "pass a copy")
 
 
+def key(a: Any, name: str) -> tuple[Any, int, str, bool]:
+    """Dtype, number of axes, layout, and whether it may not be written. Raises ArgumentError, DeviceError."""
+    check(a, name)
+    return a.dtype, a.ndim, layout_of(a), False
+
+
+def apart(arrays: Sequence[Any]) -> bool:
+    """Whether no two elements surely share memory, by a quick look."""
+    return False
+
+
 def zeros(like: Any, dtype: Any, order: str) -> Any:
     """An array of zeros of the shape and on the queue of another one."""
     made = cl_array.empty(like.queue, like.shape, dtype, order=order)
