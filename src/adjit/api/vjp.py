@@ -17,7 +17,7 @@ from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
 from adjit.ir.types import Scalar
 from adjit.runtime.arguments import Template, describe, fill, item_name
-from adjit.runtime.foreign import ForeignArrays
+from adjit.runtime.foreign import ForeignArrays, Kind
 from adjit.runtime.places import place_of
 from adjit.runtime.signature import Signature, place
 
@@ -50,7 +50,7 @@ def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback
         plan = engine_of(source, "split", _Split).plan(values, (len(args), len(signature.prefix), marks))
     except ForeignArrays as foreign:
         value, pullback = foreign.kind.call(partial(vjp, f), given, kwargs)
-        return value, foreign.kind.translating(pullback)
+        return value, pullback.of_arrays(foreign.kind)
     return plan.run(values)
 
 
@@ -107,12 +107,21 @@ class _Split:
 class Pullback:
     """The reverse sweep of one call of `vjp`."""
 
-    __slots__ = ("_plan", "_result_shapes", "_saved", "_shapes")
+    __slots__ = ("_kind", "_plan", "_result_shapes", "_saved", "_shapes")
 
     def __init__(self, plan: _Split, saved: Sequence[Any], shapes: list[Any], result_shapes: list[Any]):
         self._plan, self._saved, self._shapes, self._result_shapes = plan, saved, shapes, result_shapes
+        self._kind: Kind | None = None
+
+    def of_arrays(self, kind: Kind) -> Pullback:
+        """The same for cotangents and gradients that are arrays of another library."""
+        self._kind = kind
+        return self
 
     def __call__(self, ct: Any) -> tuple[Any, ...]:
+        return self._run(ct) if self._kind is None else self._kind.call(self._run, (ct,), {})
+
+    def _run(self, ct: Any) -> tuple[Any, ...]:
         plan = self._plan
         seeds = list(_seeds(plan.results.spec, ct, iter(self._result_shapes), "the result"))
         shadows = plan.gradients.shadows_like(self._shapes)

@@ -109,6 +109,11 @@ def f_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     return c_strides(shape[::-1], itemsize)[::-1]
 
 
+def local(shape: tuple[Any, ...], dtype: Any, fill: Any = None) -> np.ndarray[Any, Any]:
+    """Memory of the host's part of a program, for its numbers."""
+    return np.empty(shape, dtype) if fill is None else np.full(shape, fill, dtype)
+
+
 class _Addresses:
     """The addresses of an array, without memory behind them."""
 

@@ -54,10 +54,6 @@ class Kind:
             given = mapped((tuple(args), dict(kwargs)), self._view)
             return mapped(function(*given[0], **given[1]), self._result)
 
-    def translating(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function of arrays of the library."""
-        return lambda *args: self.call(function, args, {})
-
     def _view(self, value: Any) -> Any:
         if not self.takes(value):
             return value

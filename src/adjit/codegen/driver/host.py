@@ -28,11 +28,14 @@ class HostPrinter(Printer):
         return (DEVICE, *arguments)
 
     def allocated(self, stmt: Alloc) -> str:
-        if self._on_host(stmt.target):
-            return super().allocated(stmt)
         type, fill = stmt.target.type, stmt.fill
         assert isinstance(type, Array)
         axes = [self.show.text(a) for a in stmt.shape]
+        if self._on_host(stmt.target):
+            if stmt.like is not None or type.layout == "F":
+                return super().allocated(stmt)
+            value = "" if fill is None else f", {self.show.text(fill)}"
+            return f"{DEVICE}.local(({', '.join(axes)},), {dtype_name(type.dtype)}{value})"
         shape = f"({axes[0]},)" if len(axes) == 1 else f"({', '.join(axes)})"
         order = ', "F"' if type.layout == "F" and type.ndim > 1 else ""
         if fill is None:

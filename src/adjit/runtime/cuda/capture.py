@@ -60,6 +60,12 @@ class Capturing(Device):
             raise Unrepeatable("the graph's memory does not fit beside that of the process") from error
         return Buffer(self._table.constant(made.ptr, once=True), size, held=made)
 
+    @staticmethod
+    def local(shape: tuple[Any, ...], dtype: Any, fill: Any = None) -> np.ndarray[Any, Any]:
+        """Memory of the host's part, which may hold traced numbers."""
+        kind = np.dtype(dtype).type
+        return np.full(shape, kind(0) if fill is None else kind(fill), object)
+
     def zeros(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         return self.full(shape, 0, dtype, order)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjit.errors import DeviceError, MemoryLimitError
 from adjit.runtime.cuda.library import cp, memory, runtime
-from adjit.runtime.device_memory import DeviceArray, c_strides, f_strides
+from adjit.runtime.device_memory import DeviceArray, c_strides, f_strides, local
 
 
 class Device:
@@ -36,6 +36,8 @@ class Device:
             return cp.cuda.alloc(size)
         except memory.OutOfMemoryError as error:
             raise too_large(size) from error
+
+    local = staticmethod(local)
 
     def empty(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory, not initialised."""

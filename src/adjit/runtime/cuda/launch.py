@@ -23,6 +23,7 @@ from adjit.runtime.device_shapes import places
 BLOCK = 256
 """Work items of a block that makes totals."""
 GROUPS = 1024
+_GRIDS_KEPT = 256
 _SHAPES = ((1, 1, 1), (256, 1, 1), (32, 8, 1), (32, 4, 2))
 _MOST = (2**31 - 1, 2**16 - 1, 2**16 - 1)
 _WIDEST = (1024, 1024, 64)
@@ -137,10 +138,13 @@ class Launch:
         if shape is None:
             if 0 in counts:
                 return ()
+            if len(self._grids) == _GRIDS_KEPT:
+                self._grids.clear()
             shape = self._grids[counts] = self.grid(counts)
         flat = [*counts]
         index = self._flat(flat, args[self.axes :])
-        kernel = self._kept.__dict__.get((device.number, index, False))
+        kept: dict[Any, Ready] = self._kept.__dict__
+        kernel = kept.get((device.number, index, False))
         if kernel is None:
             kernel = self.ready(device, index, False, args[self.axes :])
         kernel(*shape, device.stream, flat)

@@ -27,15 +27,21 @@ _SHAPES_KEPT = 32
 _GRAPHS_KEPT = 4
 _FLOATS = frozenset({float, np.float32, np.float64})
 _TAKEN = frozenset({DeviceArray, bool, int, type(None), *_FLOATS, *np.sctypeDict.values()})
-FEWEST = 3
+_PATIENCE = 8
+FEWEST: int = 3
 """Programs of fewer launches are launched directly: a replay costs about two launches by itself."""
 
 
 @dataclass
 class _Known:
-    """What is known of calls of one kind: how many launches they make, the graphs, whether there can be none."""
+    """What is known of calls of one kind: how many launches they make, the graphs, whether there can be none.
+
+    missed: how many calls no graph fitted; found: how many one did.
+    """
 
     launches: int
+    missed: int = 0
+    found: int = 0
     graphs: list[Graph] = field(default_factory=list[Graph])
     direct: bool = False
 
@@ -104,7 +110,12 @@ class Program:
         for graph in known.graphs:
             found = graph.replay(given, stream)
             if found is not None:
+                known.found += 1
                 return found
+        known.missed += 1
+        if known.missed > _PATIENCE + known.found // 4:  # what the host compares differs from call to call
+            known.direct, known.graphs = True, []
+            return self._call(Device(number, stream.ptr), *given) or ()
         try:
             graph = captured(self._call, number, stream, given)
         except Unrepeatable:

@@ -16,7 +16,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from adjit.errors import DeviceError, MemoryLimitError
-from adjit.runtime.device_memory import DeviceArray, c_strides, f_strides
+from adjit.runtime.device_memory import DeviceArray, c_strides, f_strides, local
 
 _FLAGS = cl.mem_flags.READ_WRITE
 GIVEN_QUEUE: ContextVar[Any] = ContextVar("queue", default=None)
@@ -41,6 +41,8 @@ class Device:
         """Note what was enqueued last."""
         if not self.in_order:
             self.last = event
+
+    local = staticmethod(local)
 
     def empty(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory, not initialised."""

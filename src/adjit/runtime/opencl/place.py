@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -96,7 +96,7 @@ def private(a: Any, order: str) -> Any:
 
 
 @contextmanager
-def launching(queue: Any) -> Iterator[None]:
+def launching(queue: Any) -> Generator[None, None, None]:
     """A context in which programs run on this queue in place of their arrays'. Raises ArgumentError."""
     if not isinstance(queue, cl.CommandQueue):
         raise ArgumentError(f"stream is {queue!r}", "give a pyopencl queue: cl.CommandQueue(context)")
