@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from adjit.analysis.carried import Count
+from adjit.analysis.carried import Count, Same
 from adjit.analysis.device_turns import DeviceTurns, NotItemsError, Turns
 from adjit.ir.builder import Builder
-from adjit.ir.core import ONE, ZERO, Atom, Block, Const, Let, Loop, Stmt, Sym
-from adjit.ir.types import INT64
+from adjit.ir.core import ONE, ZERO, Atom, Block, Const, Let, Loop, Slice, Stmt, Sym, View
+from adjit.ir.types import INT64, Array
 from adjit.ir.visit import defined, operands
 
 _BELOW = Const(-1, INT64)
@@ -54,38 +54,62 @@ class Nest:
             found.append(one.index if up or down else Sym(one.index.name, INT64))
         return tuple(found)
 
-    def counted(
-        self, before: Builder, inside: Builder, items: Sequence[Atom], fresh: bool = False
-    ) -> dict[Sym, Atom]:
-        """What the loops' counters are for one work item; they are computed inside.
+    @property
+    def counters(self) -> list[int]:
+        """Which of the carried values are counted."""
+        return [k for k, kind in enumerate(self.turns[0].kinds) if isinstance(kind, Count)]
 
-        before: where what a turn counts is computed. items: the numbers of the work item (see `items`). fresh: by
-        other symbols than the counters'.
-        """
+    def amounts(self, b: Builder) -> dict[int, list[Atom]]:
+        """By counter and loop: what a turn of the loop counts, computed before the nest."""
+        return {
+            k: [kind.by(b) for t in self.turns if isinstance(kind := t.kinds[k], Count)]
+            for k in self.counters
+        }
+
+    def counted(
+        self, amounts: dict[int, list[Atom]], inside: Builder, turns: Sequence[Atom]
+    ) -> dict[Sym, Atom]:
+        """What the loops' counters are in one turn, computed inside. turns: the number of the turn of each loop."""
         values: dict[Sym, Atom] = {}
-        counters = [k for k, kind in enumerate(self.turns[0].kinds) if isinstance(kind, Count)]
-        if not counters:
-            return values
-        turns = [_turn(inside, one, i) for one, i in zip(self.loops, items, strict=True)]
-        for k in counters:
+        for k, by in amounts.items():
             value: Atom = self.loops[0].inits[k]
-            for one, of, turn in zip(self.loops, self.turns, turns, strict=True):
-                count = of.kinds[k]
-                assert isinstance(count, Count)
-                p = one.params[k]
-                moved = inside.let("mul", turn, count.by(before), type=INT64, name=p.name)
-                target = Sym(p.name, INT64) if fresh else p
-                inside.append(Let(target, "add", (value, moved), None, one.span))
-                value = values[p] = target
+            for one, turn, amount in zip(self.loops, turns, by, strict=True):
+                name = one.params[k].name
+                moved = inside.let("mul", turn, amount, type=INT64, name=name)
+                value = values[one.params[k]] = inside.let("add", value, moved, type=INT64, name=name)
         return values
 
+    def same(self) -> dict[Sym, Atom]:
+        """What no turn changes, as it was before the nest."""
+        env: dict[Sym, Atom] = {}
+        for one, turns in zip(self.loops, self.turns, strict=True):
+            for p, init, kind in zip(one.params, one.inits, turns.kinds, strict=True):
+                if isinstance(kind, Same):
+                    env[p] = env.get(init, init) if isinstance(init, Sym) else init
+        return env
 
-def _turn(b: Builder, loop: Loop, item: Atom) -> Atom:
-    """The number of the turn, of a work item of `Nest.items`."""
-    assert loop.lo is not None
-    if item is not loop.index or (loop.lo, loop.step) == (ZERO, ONE):
-        return item
-    return b.let("sub", loop.lo, item, type=INT64, name="turn")
+    def after(self, b: Builder, k: int, trips: Atom, result: Sym) -> None:
+        """Defines what the k-th carried value, which is no total, is after the nest. trips: of the outermost loop."""
+        loop, kind = self.loops[0], self.turns[0].kinds[k]
+        init = loop.inits[k]
+        if isinstance(kind, Count):
+            moved = b.let("mul", kind.by(b), trips, type=INT64)
+            b.append(Let(result, "add", (init, moved), None, loop.span))
+        elif isinstance(result.type, Array):
+            assert isinstance(init, Sym)
+            b.append(View(result, init, (Slice(),) * result.type.ndim, span=loop.span))
+        else:
+            b.append(Let(result, "stop_gradient", (init,), None, loop.span))
+
+
+def turn_of(b: Builder, loop: Loop, index: Atom) -> Atom:
+    """The number of the turn in which the loop's index is this."""
+    assert loop.lo is not None and isinstance(loop.step, Const)
+    step = loop.step.integer
+    if loop.lo == ZERO and step == 1:
+        return index
+    gone = b.let("sub", *((index, loop.lo) if step > 0 else (loop.lo, index)), type=INT64, name="turn")
+    return gone if abs(step) == 1 else b.op("floordiv", gone, abs(step))
 
 
 def item_nest(loop: Loop, turns: DeviceTurns) -> Nest:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 
 from adjit.analysis.alias import Affine, Alias
-from adjit.analysis.carried import Count, Reduction, Same
+from adjit.analysis.carried import Reduction
 from adjit.analysis.device_turns import DeviceTurns, NotItemsError
-from adjit.analysis.item_nests import Nest, item_nest
+from adjit.analysis.item_nests import Nest, item_nest, turn_of
 from adjit.analysis.places import places_of
 from adjit.analysis.trips import trip_count
 from adjit.ir.builder import Builder, const_of
@@ -27,12 +27,10 @@ from adjit.ir.core import (
     Let,
     Load,
     Loop,
-    Slice,
     Span,
     Stmt,
     Store,
     Sym,
-    View,
     fresh,
 )
 from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
@@ -90,8 +88,8 @@ class KernelWriter:
         else:
             partial = ()
             items = nest.items()
-            env = self._same(nest)
-            block = (*self._indices(nest, items), *self._counted(b, nest, items), *body)
+            env = nest.same()
+            block = (*self._indices(nest, items), *self._counted(b, nest, items, env), *body)
             self._launch(b, nest, Rewriter(env).block(block), counts, items, tuple(extents))
         self._results(b, nest, tuple(extents), dict(zip(summed, partial, strict=True)))
         return b.block() if loop.index is not None else ()
@@ -125,19 +123,15 @@ class KernelWriter:
             made.append(Let(one.index, "add", (one.lo, moved), None, one.span))
         return tuple(made)
 
-    def _same(self, nest: Nest) -> dict[Sym, Atom]:
-        """What no turn changes, as it was before the loop."""
-        env: dict[Sym, Atom] = {}
-        for one, turns in zip(nest.loops, nest.turns, strict=True):
-            for p, init, kind in zip(one.params, one.inits, turns.kinds, strict=True):
-                if isinstance(kind, Same):
-                    env[p] = env.get(init, init) if isinstance(init, Sym) else init
-        return env
-
-    def _counted(self, b: Builder, nest: Nest, items: tuple[Sym, ...]) -> Block:
+    def _counted(self, b: Builder, nest: Nest, items: tuple[Sym, ...], env: dict[Sym, Atom]) -> Block:
         """Counters: a slot for each work item, from its number along each axis."""
+        if not nest.counters:
+            return ()
         inside = Builder(nest.loops[0].span)
-        nest.counted(b, inside, items)
+        turns = [
+            turn_of(inside, one, i) if i is one.index else i for one, i in zip(nest.loops, items, strict=True)
+        ]
+        env |= nest.counted(nest.amounts(b), inside, turns)
         return inside.block()
 
     # totals
@@ -156,12 +150,12 @@ class KernelWriter:
         turn, first, items = Sym("turn", INT64), Sym("first", INT64), Sym("items", INT64)
         axes = nest.items()
         places = _places(turn, counts, axes, loop.span)
-        env = self._same(nest)
+        env = nest.same()
         total: Atom = counts[0]
         outer = Builder(loop.span)
         for n in counts[1:]:
             total = outer.let("mul", total, n, type=INT64, name="turns")
-        block = (*places, *self._indices(nest, axes), *self._counted(b, nest, axes), *body)
+        block = (*places, *self._indices(nest, axes), *self._counted(b, nest, axes, env), *body)
         neutral = tuple(_neutral(nest.turns[0].kinds[k], loop.inits[k]) for k in summed)
         results = tuple(Sym(loop.params[k].name, loop.params[k].type) for k in summed)
         params, nexts = tuple(last.params[k] for k in summed), tuple(last.nexts[k] for k in summed)
@@ -276,18 +270,12 @@ class KernelWriter:
         loop = nest.loops[0]
         for k, (kind, init, r) in enumerate(zip(nest.turns[0].kinds, loop.inits, loop.results, strict=True)):
             match kind:
-                case Same() if isinstance(r.type, Array):
-                    assert isinstance(init, Sym)
-                    b.append(View(r, init, (Slice(),) * r.type.ndim, span=loop.span))
-                case Same():
-                    b.append(Let(r, "stop_gradient", (init,), None, loop.span))
-                case Count():
-                    moved = b.let("mul", kind.by(b), extents[0], type=INT64)
-                    b.append(Let(r, "add", (init, moved), None, loop.span))
                 case Reduction() if kind.op in ("add", "mul"):
                     b.append(Let(r, kind.op, (init, partial[k]), kind.fn, loop.span))
                 case Reduction():
                     b.append(Let(r, "stop_gradient", (partial[k],), None, loop.span))
+                case _:
+                    nest.after(b, k, extents[0], r)
 
 
 def _places(turn: Sym, counts: tuple[Sym, ...], axes: tuple[Sym, ...], span: Span) -> tuple[Let, ...]:
