@@ -13,26 +13,32 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adjit.analysis.alias import Affine, Alias
-from adjit.analysis.bends import Bends, Kinds
+from adjit.analysis.bends import HIGH, LOW, RING, Kinds
 from adjit.analysis.carried import Amount, Carried
 from adjit.analysis.guards import Guards, Path
 from adjit.analysis.item_nests import Nest
 from adjit.analysis.lattice import Head
 from adjit.analysis.update_pairs import Pairs
-from adjit.ir.core import Alloc, Atom, Block, Const, If, Let, Load, Loop, Stmt, Store, Sym
+from adjit.ir.core import ZERO, Alloc, Atom, Block, Const, If, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import INT64
 from adjit.ir.visit import defined, targets, walk
+
+End = tuple[Sym | None, int]
+"""A number that is the same for all work items: a symbol (None: nothing) and a constant."""
 
 
 @dataclass(frozen=True)
 class Along:
     """How the place along an axis follows a loop's index.
 
-    size: the axis of the array whose extent is added where the index is negative; None: it never is.
+    kinds: how it is brought back where it would leave the range (`analysis.bends`). end: what it stays below then;
+    None: the end of the loop's range. It is right where the range goes no farther. size: the axis of the array whose
+    extent is added where the index is negative; None: it never is.
     """
 
     offset: int
     kinds: Kinds = frozenset()
+    end: End | None = None
     size: tuple[Sym, int] | None = None
 
 
@@ -80,10 +86,9 @@ class ItemPushes:
         self.local = frozenset(
             r for s in self.statements if isinstance(s, Alloc) for r in alias.roots(s.target)
         )
-        lets = {t: s for t, s in self.made.items() if isinstance(s, Let)}
+        self.ends: dict[End, Amount] = {}
         heads = [Head.of(one, {}) for one in nest.loops]
         self.heads = tuple(h for h in heads if h is not None)
-        self._bends = Bends(self.heads, lets, affine)
 
     def _place(self, block: Block, path: Path, loops: tuple[Loop, ...]) -> None:
         for s in block:
@@ -153,15 +158,71 @@ class ItemPushes:
 
     def _along(self, store: Store, axis: int, a: Atom) -> tuple[int, Along] | None:
         """The loop that the index follows, and how."""
-        bent = self._bends.of(a)
-        if bent is not None:
-            return bent.level, Along(bent.offset, bent.kinds)
+        bent = self._bent(a)
+        if bent is not None and (bent[1].kinds or self._counts(bent, store, a)):
+            return bent
         level, offset, sure = self.split(a)
         if level is None:
             return None
         if sure or self.nonnegative(a, self.paths[id(store)]):
             return level, Along(offset)
-        return level, Along(offset, frozenset(), (store.array, axis))
+        return level, Along(offset, size=(store.array, axis))
+
+    def _counts(self, bent: tuple[int, Along], store: Store, a: Atom) -> bool:
+        """Whether the place, which nothing brings back at the start, is not counted from the end of the array."""
+        return bent[1].offset >= 0 or self.nonnegative(a, self.paths[id(store)])
+
+    def _bent(self, a: Atom) -> tuple[int, Along] | None:
+        """A loop's index and a constant, brought back into a range that the loop's goes no farther than."""
+        found = self._brought_back(a)
+        if found is None:
+            return None
+        level, offset, kinds, end = found
+        index = self.heads[level].index
+        if not self.counting(index):
+            return None
+        if RING not in kinds:
+            kinds = kinds & ({LOW} if offset < 0 else {HIGH} if offset > 0 else frozenset())
+        elif offset == 0:
+            kinds = frozenset()
+        return level, Along(offset, kinds, end)
+
+    def _brought_back(self, a: Atom) -> tuple[int, int, Kinds, End | None] | None:
+        let = self.made.get(a) if isinstance(a, Sym) else None
+        if not isinstance(let, Let) or any(x.type != INT64 for x in (let.target, *let.args)):
+            return None
+        if let.op == "nonneg":
+            return self._brought_back(let.args[0])
+        sides = (let.args, let.args[::-1]) if let.op in ("min", "max") else (let.args,)
+        for x, end in sides if let.op in ("min", "max", "mod") else ():
+            if let.op == "max" and end != ZERO:
+                continue
+            level, offset, _ = self.split(x)
+            inner = None if level is None else (level, offset, frozenset[str](), None)
+            if inner is None and let.op != "mod":
+                inner = self._brought_back(x)
+            if inner is None or RING in inner[2]:
+                continue
+            level, offset, kinds, known = inner
+            if let.op == "max":
+                return level, offset, kinds | {LOW}, known
+            limit = self._end(level, end, 0 if let.op == "mod" else 1)
+            if limit is not None and HIGH not in kinds:
+                return level, offset, kinds | {RING if let.op == "mod" else HIGH}, limit[0]
+        return None
+
+    def _end(self, level: int, a: Atom, more: int) -> tuple[End | None] | None:
+        """`a + more` as an end: (None,) where it is the end of the loop's range; None if it is no such number."""
+        head = self.heads[level]
+        base, offset = self._affine.split(a)
+        last, after = self._affine.split(head.last)
+        if (base, offset + more) == (last, after + head.after):
+            return (None,)
+        amount = self._fixed(a)
+        if amount is None:
+            return None
+        self.ends[base, offset + more] = lambda b: b.op("add", amount(b), more) if more else amount(b)
+        return ((base, offset + more),)
 
     def split(self, a: Atom) -> tuple[int | None, int, bool]:
         """A loop (None: not its index and a constant), the offset from its index, whether it is not negative."""

@@ -153,8 +153,15 @@ class _Cutter(Rewriter):
     def _touches(self, block: Block) -> bool:
         return any(isinstance(s, Load | Store) and not self.residence.on_host(s.array) for s in walk(block))
 
+    def _in_order(self, loop: Loop) -> bool:
+        """Whether each turn has kernels of its own: turns meet in sums, which one after another are not atomic."""
+        inside = any(isinstance(s, Loop) and s.parallel for s in walk(loop.body))
+        return inside and not loop.parallel and self._turns.of(loop).meet != frozenset()
+
     def _loop(self, loop: Loop) -> tuple[Stmt, ...]:
         try:
+            if self._in_order(loop):
+                raise NotItemsError("its turns add to the same elements", loop)
             return self.writer.nest(loop, self.residence.on_host)
         except NotItemsError as why:
             self._indices.append((loop, str(why)))

@@ -33,13 +33,14 @@ from adjit.ir.visit import Rewriter, walk
 from adjit.transform.collect import Collect
 from adjit.transform.pull_plan import Held, Plan, plan
 from adjit.transform.replay import replay
+from adjit.transform.restored import restored
 from adjit.transform.sources import Sources, both
 from adjit.transform.unroll_items import unroll_items
 
 
 def gather_items(function: Function) -> Function:
     """The function with sums of its parallel nests pulled (see the module)."""
-    function = unroll_items(function)
+    function = restored(unroll_items(function))
     if not any(isinstance(s, Loop) and s.parallel for s in walk(function.body)):
         return function
     g = _GatherItems(function)
@@ -72,28 +73,30 @@ class _GatherItems(Rewriter):
         b, first = Builder(nest.loops[0].span, simplify=True), nest.loops[0]
         for s in nest.before:
             b.append(s)
-        if not decided.tests:
-            self._written(b, of, decided, first.results)
-            return b.block()
-        apart: Atom = TRUE
+        sources = Sources(b, of)
+        right = sources.ranges_fit(b, decided.steps)
         for x, y in decided.tests:
-            apart = both(b, apart, self._differ.test(b, x, y))
+            right = both(b, right, self._differ.test(b, x, y))
+        if right == TRUE:
+            self._written(b, of, sources, decided, first.results)
+            return b.block()
         copy = Rewriter({}, fresh)
         els = copy.block((_with_body(nest, nest.last.body, nest.last.nexts, first.results),))
         results = tuple(map(fresh, first.results))
         with b.collect() as then:
-            self._written(b, of, decided, results)
-        b.if_(apart, tuple(then), els, results, copy.atoms(first.results), first.results)
+            self._written(b, of, sources, decided, results)
+        b.if_(right, tuple(then), els, results, copy.atoms(first.results), first.results)
         return b.block()
 
-    def _written(self, b: Builder, of: ItemPushes, decided: Plan, results: tuple[Sym, ...]) -> None:
+    def _written(
+        self, b: Builder, of: ItemPushes, sources: Sources, decided: Plan, results: tuple[Sym, ...]
+    ) -> None:
         """The nests of a plan. results: what stands for the nest's."""
         known = {frozenset(pair) for pair in decided.tests}
 
         def differing(x: Sym, y: Sym) -> bool:
             return self._differ.surely(x, y) or frozenset((x, y)) in known
 
-        sources = Sources(b, of)
         collect = Collect(b, of, sources, differing)
         collect.replayed(decided.replays, decided.own)
         arrays = [(h, _array(b, sources, h)) for h in decided.held]

@@ -57,6 +57,11 @@ class Plan:
     left: dict[int, Store]
     tests: list[tuple[Sym, Sym]] = field(default_factory=list)
 
+    @property
+    def steps(self) -> list[Step]:
+        """All steps."""
+        return [*(g.step for g in self.replays), *(p.step for h in self.held for p in h.uses)]
+
 
 def plan(of: ItemPushes, pushes: list[Push], differ: Differ) -> Plan | None:
     """What to do; None: nothing can be pulled, or needs to be."""

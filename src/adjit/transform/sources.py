@@ -17,7 +17,7 @@ from itertools import product
 from adjit.analysis.bends import HIGH, LOW, RING
 from adjit.analysis.item_pushes import Along, ItemPushes
 from adjit.ir.builder import Builder
-from adjit.ir.core import TRUE, ZERO, Atom, Const, Sym
+from adjit.ir.core import TRUE, ZERO, Atom, Const, Sym, const
 from adjit.transform.spans import moved
 
 Step = tuple[Along, ...]
@@ -59,6 +59,7 @@ class Sources:
         self._of = of
         self.starts = tuple(moved(before, h.first, h.before) for h in of.heads)
         self.stops = tuple(moved(before, h.last, h.after) for h in of.heads)
+        self.ends = {end: amount(before) for end, amount in of.ends.items()}
 
     def box(self, b: Builder, steps: Iterable[Step], arrays: Sequence[tuple[Sym, Sequence[int]]]) -> Box:
         """A box that holds every place that the steps reach. b: before the nest.
@@ -72,26 +73,36 @@ class Sources:
         stops: list[Atom] = []
         wider: list[bool] = []
         for k, (level, least, most) in enumerate(zip(along, low, high, strict=True)):
-            start, stop = self.starts[k], self.stops[k]
-            start = moved(b, start, least)
-            if isinstance(start, Const):
+            start, stop = moved(b, self.starts[k], least), moved(b, self.stops[k], most)
+            if any(a.kinds for a in level):
+                start = ZERO
+            elif isinstance(start, Const):
                 start = Const(max(start.integer, 0), start.type)
             else:
                 start = b.op("max", start, ZERO)
-            stop = moved(b, stop, most)
-            sizes = dict.fromkeys(a.size for a in level if a.size is not None)
-            for array, axis in sizes:
-                stop = b.op("max", stop, b.dim(array, axis))
-            if most > 0 and not sizes:
-                ends = [b.dim(array, axes[k]) for array, axes in dict(arrays).items()]
-                end = self.stops[k]  # what else runs there runs in the range
-                for a in ends:
-                    end = b.op("max", end, a)
-                stop = b.op("min", stop, end)
+            more = [b.dim(*size) for size in dict.fromkeys(a.size for a in level if a.size is not None)]
+            more += [
+                self.ends[end] for end in dict.fromkeys(a.end for a in level if a.end is not None and a.kinds)
+            ]
+            for end in more:
+                stop = b.op("max", stop, end)
+            if most > 0 and not more:
+                limit = self.stops[k]  # what else runs there runs in the range
+                for array, axes in dict(arrays).items():
+                    limit = b.op("max", limit, b.dim(array, axes[k]))
+                stop = b.op("min", stop, limit)
             starts.append(start)
             stops.append(stop)
-            wider.append(bool(sizes))
+            wider.append(bool(more))
         return Box(tuple(starts), tuple(stops), low, high, tuple(wider))
+
+    def ranges_fit(self, b: Builder, steps: Iterable[Step]) -> Atom:
+        """Whether no loop goes farther than where its places are brought back."""
+        pairs = dict.fromkeys((k, a.end) for step in steps for k, a in enumerate(step) if a.end is not None)
+        fit: Atom = TRUE
+        for k, end in pairs:
+            fit = both(b, fit, b.op("le", self.stops[k], self.ends[end]))
+        return fit
 
     def of(self, b: Builder, step: Step, place: Sequence[Atom], box: Box, guarded: Guarded) -> list[Source]:
         """The work items that reach the place by the step; b: where the place is known."""
@@ -109,9 +120,15 @@ class Sources:
     ) -> list[tuple[Atom, Atom]]:
         """Numbers along one axis, each with its condition."""
         start, stop, o = self.starts[k], self.stops[k], a.offset
+        size = stop if a.end is None else self.ends[a.end]
         if RING in a.kinds:
-            inside = TRUE if box.high[k] == 0 and not box.wider[k] else b.op("lt", p, stop)
-            return [(b.op("nonneg", b.op("mod", moved(b, p, -o), stop)), inside)]
+            s = b.op("nonneg", b.op("mod", moved(b, p, -o), size))
+            inside = TRUE if box.high[k] <= 0 and not box.wider[k] else b.op("lt", p, size)
+            if start != ZERO and not guarded[0]:
+                inside = both(b, inside, b.op("le", start, s))
+            if a.end is not None and not guarded[1]:
+                inside = both(b, inside, b.op("lt", s, stop))
+            return [(s, self._of_class(b, k, s, inside))]
         s = moved(b, p, -o)
         exact = not a.kinds
         above = guarded[0] or _at_least(box.starts[k], o, start)
@@ -119,21 +136,27 @@ class Sources:
         low = TRUE if above or (exact and box.low[k] == o) else b.op("le", start, s)
         high = TRUE if below else b.op("lt", s, stop)
         if HIGH in a.kinds:
-            high = both(b, high, b.op("lt", p, stop))
+            high = both(b, high, b.op("lt", p, size))
         found = [(s, self._of_class(b, k, s, both(b, low, high)))]
         if LOW in a.kinds:
             first = b.op("eq", p, ZERO)
-            found += [(Const(t, ZERO.type), both(b, first, b.op("lt", t, stop))) for t in range(-o)]
+            for t in map(const, range(-o)):
+                there = both(b, first, b.op("lt", t, stop))
+                there = there if start == ZERO else both(b, there, b.op("le", start, t))
+                found.append((t, self._of_class(b, k, t, there)))
         if HIGH in a.kinds:
-            last = b.op("eq", p, moved(b, stop, -1))
-            ends = [moved(b, stop, -1 - t) for t in range(o)]
-            found += [(e, both(b, last, b.op("le", ZERO, e))) for e in ends]
+            last = b.op("eq", p, moved(b, size, -1))
+            for t in range(o):
+                end = moved(b, stop, -1 - t)
+                there = both(b, last, b.op("le", start, end))
+                there = there if a.end is None else both(b, there, b.op("le", size, moved(b, end, o)))
+                found.append((end, self._of_class(b, k, end, there)))
         if a.size is not None:
-            size = b.dim(*a.size)
-            s = b.op("sub", s, size)
+            extent = b.dim(*a.size)
+            s = b.op("sub", s, extent)
             there = TRUE if guarded[0] else b.op("le", start, s)
             there = both(b, there, TRUE if guarded[1] else b.op("lt", s, stop))
-            found.append((s, self._of_class(b, k, s, both(b, there, b.op("lt", p, size)))))
+            found.append((s, self._of_class(b, k, s, both(b, there, b.op("lt", p, extent)))))
         return found
 
     def _of_class(self, b: Builder, k: int, s: Atom, where: Atom) -> Atom:
