@@ -90,9 +90,11 @@ class Collect:
         starts = [(Sym("sum", m[0].store.array.type.dtype), Sym("hit", BOOL)) for m in pushes]  # type: ignore[union-attr]
         first = replay(self._of, self._of.body, pushes, keep)
         later = replay(self._of, self._of.body, pushes, keep, (), starts)
+        touching = [*loads_of(self._of, first), *keep.values(), *(p.store for m in pushes for p in m)]
+        guarded = self._of.guarded(touching)
 
         def sums(b: Builder, source: Sequence[Atom], before: Sequence[Sum]) -> list[Sum]:
-            env = self._env(b, source)
+            env = self._env(b, source, guarded)
             for own, given in zip(starts, before, strict=True):
                 env |= dict(zip(own, given, strict=True))
             made = first if all(hit == FALSE for _, hit in before) else later
@@ -101,15 +103,18 @@ class Collect:
                 copier.take(s)
             return [(copier.atom(a), copier.atom(hit)) for a, hit in made.sums]
 
-        touching = [*loads_of(self._of, first), *keep.values(), *(p.store for m in pushes for p in m)]
-        return Entry(step, slots, sums, self._of.guarded(touching))
+        return Entry(step, slots, sums, guarded)
 
-    def _env(self, b: Builder, source: Sequence[Atom]) -> dict[Sym, Atom]:
-        """What the nest's loops define, for the work item of these numbers."""
+    def _env(self, b: Builder, source: Sequence[Atom], guarded: Guarded) -> dict[Sym, Atom]:
+        """What the nest's loops define, for the work item of these numbers.
+
+        Where its own guards keep it in the range, its numbers may be any before those are asked.
+        """
         nest, env = self._of.nest, dict(self._same)
         indices: list[Atom] = []
-        for head, i in zip(self._of.heads, source, strict=True):
-            if isinstance(i, Sym) and i.uid not in self._places and self._of.counting(head.index):
+        for head, i, (above, _) in zip(self._of.heads, source, guarded, strict=True):
+            sure = isinstance(i, Sym) and i.uid not in self._places and not above
+            if sure and self._of.counting(head.index):
                 i = b.op("nonneg", i)
             env[head.index] = i
             indices.append(i)

@@ -24,6 +24,7 @@ from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Span, Stmt, St
 from adjit.ir.visit import Rewriter, inner_targets, operands, targets, walk, yields
 from adjit.transform.kernel_body import Kernel
 from adjit.transform.residence import Residence
+from adjit.transform.sure_places import sure_places
 from adjit.transform.work_items import KernelWriter
 
 
@@ -53,6 +54,7 @@ def on_device(
             "write it as a loop, or run it on NumPy arrays",
             function.span,
         )
+    function = sure_places(function)
     cutter = _Cutter(function, fresh_name, hosts, results)
     body = cutter.block(function.body)
     main = replace(function, body=body, results=cutter.atoms(function.results))
