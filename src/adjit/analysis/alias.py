@@ -208,6 +208,12 @@ class Affine:
             return const(total)
         return base if total == 0 else b.op("add" if total > 0 else "sub", base, abs(total))
 
+    def least(self, a: Atom) -> int | None:
+        """A proven lower bound of an integer."""
+        if isinstance(a, Const):
+            return a.value if isinstance(a.value, int) else None
+        return self._bounds.get(a) if isinstance(a, Sym) else None
+
     def nonnegative(self, a: Atom) -> bool:
         """Whether the index is proven >= 0 (so that it does not wrap around)."""
         if isinstance(a, Const):

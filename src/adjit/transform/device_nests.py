@@ -24,6 +24,7 @@ from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Span, Stmt, St
 from adjit.ir.visit import Rewriter, inner_targets, operands, targets, walk, yields
 from adjit.transform.kernel_body import Kernel
 from adjit.transform.residence import Residence
+from adjit.transform.sure_places import sure_places
 from adjit.transform.work_items import KernelWriter
 
 
@@ -53,6 +54,7 @@ def on_device(
             "write it as a loop, or run it on NumPy arrays",
             function.span,
         )
+    function = sure_places(function)
     cutter = _Cutter(function, fresh_name, hosts, results)
     body = cutter.block(function.body)
     main = replace(function, body=body, results=cutter.atoms(function.results))
@@ -153,8 +155,15 @@ class _Cutter(Rewriter):
     def _touches(self, block: Block) -> bool:
         return any(isinstance(s, Load | Store) and not self.residence.on_host(s.array) for s in walk(block))
 
+    def _in_order(self, loop: Loop) -> bool:
+        """Whether each turn has kernels of its own: turns meet in sums, which one after another are not atomic."""
+        inside = any(isinstance(s, Loop) and s.parallel for s in walk(loop.body))
+        return inside and not loop.parallel and self._turns.of(loop).meet != frozenset()
+
     def _loop(self, loop: Loop) -> tuple[Stmt, ...]:
         try:
+            if self._in_order(loop):
+                raise NotItemsError("its turns add to the same elements", loop)
             return self.writer.nest(loop, self.residence.on_host)
         except NotItemsError as why:
             self._indices.append((loop, str(why)))

@@ -8,17 +8,16 @@ many turns of the nest, in order, the work-group combines what its items come to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
 
 from adjit.analysis.alias import Affine, Alias
-from adjit.analysis.carried import Count, Reduction, Same
-from adjit.analysis.device_turns import DeviceTurns, NotItemsError, Turns
+from adjit.analysis.carried import Reduction
+from adjit.analysis.device_turns import DeviceTurns, NotItemsError
+from adjit.analysis.item_nests import Nest, item_nest, turn_of
 from adjit.analysis.places import places_of
 from adjit.analysis.trips import trip_count
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
     ONE,
-    ZERO,
     Alloc,
     Atom,
     Block,
@@ -28,55 +27,16 @@ from adjit.ir.core import (
     Let,
     Load,
     Loop,
-    Slice,
     Span,
     Stmt,
     Store,
     Sym,
-    View,
     fresh,
 )
 from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
-from adjit.ir.visit import Rewriter, defined, free, walk
+from adjit.ir.visit import Rewriter, free, walk
 from adjit.transform.atomics import with_atomics
 from adjit.transform.kernel_body import Kernel, Total
-
-_BELOW = Const(-1, INT64)
-AXES = 3
-"""Axes of a launch at most."""
-
-
-@dataclass(frozen=True)
-class Nest:
-    """Loops, outermost first, the statements between their heads, and what each loop's turns are.
-
-    before: of those statements the ones that the host runs once, as the ends of the loops need them.
-    """
-
-    loops: tuple[Loop, ...]
-    between: Block
-    turns: tuple[Turns, ...]
-    before: Block = ()
-
-    @property
-    def last(self) -> Loop:
-        """The innermost loop."""
-        return self.loops[-1]
-
-    def items(self) -> tuple[Sym, ...]:
-        """The number of the work item along each axis: the loop's index where every item is a turn of the index from 0.
-
-        The order of turns is free, so that a range that goes down to 0 is one that goes up, unless something is
-        counted.
-        """
-        counted = any(isinstance(k, Count) for t in self.turns for k in t.kinds)
-        found: list[Sym] = []
-        for one in self.loops:
-            assert one.index is not None
-            up = (one.lo, one.step) == (ZERO, ONE)
-            down = (one.hi, one.step) == (_BELOW, _BELOW) and not counted
-            found.append(one.index if up or down else Sym(one.index.name, INT64))
-        return tuple(found)
 
 
 class KernelWriter:
@@ -100,7 +60,7 @@ class KernelWriter:
 
     def nest(self, loop: Loop, on_host: Callable[[Atom], bool]) -> Block:
         """The host's statements in place of the nest that begins with `loop`. Raises NotItemsError."""
-        nest = self._collapsed(loop)
+        nest = item_nest(loop, self._turns)
         for s in walk(loop.body):
             if isinstance(s, Alloc) and not all(isinstance(n, Const) for n in s.shape):
                 raise NotItemsError(f"it makes the array '{s.target.name}', whose size is not a constant", s)
@@ -109,33 +69,6 @@ class KernelWriter:
                     f"it reads or writes '{s.array.name}', which host code reads and writes too", s
                 )
         return self._written(nest)
-
-    def _collapsed(self, loop: Loop) -> Nest:
-        loops, between, turns = [loop], list[Stmt](), [self._turns.of(loop)]
-        before: list[Stmt] = []
-        if any(isinstance(k, Count) for k in turns[0].kinds):
-            return Nest((loop,), (), tuple(turns))
-        while len(loops) < AXES:
-            found = _only_loop(loops[-1])
-            if found is None:
-                break
-            heads, inner = found
-            inside = defined((*between, *heads)) | {x for one in loops for x in (one.index, *one.params)}
-            first = _invariant(heads, inside)
-            inside -= defined(tuple(first))
-            if any(a in inside for a in (inner.lo, inner.hi, inner.step)):
-                break
-            try:
-                more = self._turns.of(inner)
-            except NotItemsError:
-                break
-            if any(isinstance(k, Count) for k in more.kinds):
-                break
-            loops.append(inner)
-            before += first
-            between += [s for s in heads if s not in first]
-            turns.append(more)
-        return Nest(tuple(loops), tuple(between), tuple(turns), tuple(before))
 
     def _written(self, nest: Nest) -> Block:
         loop, b = nest.loops[0], Builder(nest.loops[0].span, simplify=True)
@@ -155,8 +88,8 @@ class KernelWriter:
         else:
             partial = ()
             items = nest.items()
-            env = self._same(nest)
-            block = (*self._counted(b, nest, items[0], env), *self._indices(nest, items), *body)
+            env = nest.same()
+            block = (*self._indices(nest, items), *self._counted(b, nest, items, env), *body)
             self._launch(b, nest, Rewriter(env).block(block), counts, items, tuple(extents))
         self._results(b, nest, tuple(extents), dict(zip(summed, partial, strict=True)))
         return b.block() if loop.index is not None else ()
@@ -190,25 +123,16 @@ class KernelWriter:
             made.append(Let(one.index, "add", (one.lo, moved), None, one.span))
         return tuple(made)
 
-    def _same(self, nest: Nest) -> dict[Sym, Atom]:
-        """What no turn changes, as it was before the loop."""
-        env: dict[Sym, Atom] = {}
-        for one, turns in zip(nest.loops, nest.turns, strict=True):
-            for p, init, kind in zip(one.params, one.inits, turns.kinds, strict=True):
-                if isinstance(kind, Same):
-                    env[p] = env.get(init, init) if isinstance(init, Sym) else init
-        return env
-
-    def _counted(self, b: Builder, nest: Nest, turn: Sym, env: dict[Sym, Atom]) -> Block:
-        """Counters, from the number of the turn."""
-        made: list[Stmt] = []
-        loop = nest.loops[0]
-        for p, init, kind in zip(loop.params, loop.inits, nest.turns[0].kinds, strict=True):
-            if isinstance(kind, Count):
-                moved = Sym(p.name, INT64)
-                made.append(Let(moved, "mul", (turn, kind.by(b)), None, loop.span))
-                made.append(Let(p, "add", (init, moved), None, loop.span))
-        return tuple(made)
+    def _counted(self, b: Builder, nest: Nest, items: tuple[Sym, ...], env: dict[Sym, Atom]) -> Block:
+        """Counters: a slot for each work item, from its number along each axis."""
+        if not nest.counters:
+            return ()
+        inside = Builder(nest.loops[0].span)
+        turns = [
+            turn_of(inside, one, i) if i is one.index else i for one, i in zip(nest.loops, items, strict=True)
+        ]
+        env |= nest.counted(nest.amounts(b), inside, turns)
+        return inside.block()
 
     # totals
 
@@ -225,13 +149,13 @@ class KernelWriter:
         assert loop.index is not None
         turn, first, items = Sym("turn", INT64), Sym("first", INT64), Sym("items", INT64)
         axes = nest.items()
-        env = self._same(nest)
+        env = nest.same()
         total: Atom = counts[0]
         outer = Builder(loop.span)
         for n in counts[1:]:
             total = outer.let("mul", total, n, type=INT64, name="turns")
         walk = _Walk(outer, turn, first, items, counts, axes)
-        block = (*walk.places, *self._counted(b, nest, turn, env), *self._indices(nest, axes), *body)
+        block = (*walk.places, *self._indices(nest, axes), *self._counted(b, nest, axes, env), *body)
         neutral = tuple(_neutral(nest.turns[0].kinds[k], loop.inits[k]) for k in summed)
         results = tuple(Sym(loop.params[k].name, loop.params[k].type) for k in summed)
         params, nexts = tuple(last.params[k] for k in summed), tuple(last.nexts[k] for k in summed)
@@ -347,18 +271,12 @@ class KernelWriter:
         loop = nest.loops[0]
         for k, (kind, init, r) in enumerate(zip(nest.turns[0].kinds, loop.inits, loop.results, strict=True)):
             match kind:
-                case Same() if isinstance(r.type, Array):
-                    assert isinstance(init, Sym)
-                    b.append(View(r, init, (Slice(),) * r.type.ndim, span=loop.span))
-                case Same():
-                    b.append(Let(r, "stop_gradient", (init,), None, loop.span))
-                case Count():
-                    moved = b.let("mul", kind.by(b), extents[0], type=INT64)
-                    b.append(Let(r, "add", (init, moved), None, loop.span))
                 case Reduction() if kind.op in ("add", "mul"):
                     b.append(Let(r, kind.op, (init, partial[k]), kind.fn, loop.span))
                 case Reduction():
                     b.append(Let(r, "stop_gradient", (partial[k],), None, loop.span))
+                case _:
+                    nest.after(b, k, extents[0], r)
 
 
 class _Walk:
@@ -465,26 +383,3 @@ def _with_casts_before(b: Builder, body: Block, own: Set[Sym]) -> Block:
     for cast in casts.found.values():
         b.append(cast)
     return body
-
-
-_INTEGERS = frozenset({"dim", "add", "sub", "mul", "neg", "min", "max", "nonneg"})
-
-
-def _invariant(heads: Sequence[Stmt], inside: Set[Sym | None]) -> list[Stmt]:
-    """Sums and products of integers that are the same in every turn; they cannot fail."""
-    found: list[Stmt] = []
-    known = set(inside)
-    for s in heads:
-        if isinstance(s, Let) and s.op in _INTEGERS and s.target.type == INT64 and known.isdisjoint(s.args):
-            found.append(s)
-            known.discard(s.target)
-    return found
-
-
-def _only_loop(loop: Loop) -> tuple[list[Stmt], Loop] | None:
-    """What stands before the one loop that a loop's body is, and that loop, if it carries what the outer one does."""
-    *heads, inner = loop.body or (None,)
-    if not isinstance(inner, Loop) or inner.index is None or not all(isinstance(s, Let) for s in heads):
-        return None
-    through = loop.params == inner.inits and loop.nexts == inner.results
-    return (list(heads), inner) if through else None  # type: ignore[arg-type]

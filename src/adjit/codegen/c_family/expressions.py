@@ -8,6 +8,7 @@ places, extents and small constants only, which cannot overflow, they are writte
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeGuard
 
 from adjit.codegen.c_family.dialect import Dialect
 from adjit.codegen.c_family.functions import ANY_FORMS, FLOAT_FORMS, INT_FORMS, TESTS
@@ -219,6 +220,10 @@ class Expressions:
             if not own.is_float:
                 return ("true" if op == "isfinite" else "false"), ATOM
             return f"{TESTS[op].format(self.text(args[0]))} != 0", 8
+        if (
+            op == "mod" and type == INT64 and _power_of_two(args[1])
+        ):  # of negative numbers too, as Python has it
+            return f"{self.typed(args[0], INT64, 7)} & {args[1].integer - 1}", 7
         if op in ("mod", "floordiv") and type == INT64 and self._counts(args):
             return f"{self.text(args[0], 12)} {'%' if op == 'mod' else '/'} {self.text(args[1], UNARY)}", 12
         inside = self._inside(let, type)
@@ -332,3 +337,13 @@ def _common(a: Scalar, b: Scalar) -> Scalar | None:
         other = b if a == UINT64 else a
         return UINT64 if other.is_unsigned or other.is_bool else None
     return INT64
+
+
+def _power_of_two(a: Atom) -> TypeGuard[Const]:
+    """Whether the atom is a constant whose only bit is one of the lower ones."""
+    return (
+        isinstance(a, Const)
+        and a.type == INT64
+        and 0 < a.integer < 2**31
+        and a.integer & (a.integer - 1) == 0
+    )

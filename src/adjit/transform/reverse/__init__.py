@@ -35,6 +35,7 @@ from adjit.transform.common import common
 from adjit.transform.custom import dissolved, with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.gather import gather
+from adjit.transform.gather_items import gather_items
 from adjit.transform.hoist import hoist
 from adjit.transform.lift import lift
 from adjit.transform.parts import parts
@@ -109,7 +110,7 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     if wish.split:
         forward, passed = _own_copies(planner, forward, passed)
     forward = dissolved(replace(forward, results=(*function.results, *passed)))
-    forward = lift(clean(stride(forward), keep_raising=True))
+    forward = lift(clean(forward if wish.device else stride(forward), keep_raising=True))
     callees = plan.forms()
     layout = built[3]
     records = tuple((t.dtype.name, t.width) for t in (*layout.tapes, *layout.foreign))
@@ -224,15 +225,17 @@ def _with_rules(function: Function, wish: Wish) -> Function:
 def _tidied(backward: Function, device: bool = False) -> Function:
     """The reverse function without dead code, with its memory traffic in a good order.
 
-    On a device loops are not split into parts, nor their turns tied together by what one hands to the next.
+    On a device every turn of a parallel loop is a work item: guards stay guards, loops are not split into parts, nor
+    are their turns tied together by what one hands to the next.
     """
     backward = clean(backward)
     read = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     read -= defined(backward.body)
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
-    ordered = sink(choose(common(through(clean(stride(backward))))))
     if device:
-        return clean(common(steady(clean(unread(clean(ordered))))))
+        ordered = sink(choose(common(through(clean(backward)))))
+        return clean(common(steady(clean(unread(clean(gather_items(ordered)))))))
+    ordered = sink(choose(common(through(clean(stride(backward))))))
     pulled = clean(common(steady(clean(unread(clean(gather(ordered)))))))
     return clean(carry(defer_stores(signs(ascend(lift(parts(pulled)))))))
 

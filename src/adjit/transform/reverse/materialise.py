@@ -193,7 +193,7 @@ class Materialiser:
             self.decisions.needed_at.setdefault(s, self.b.span)
 
     def _choices(self, stmt: If, s: Sym) -> list[Atom]:
-        """What an array result of a branch is made from, outside the branches."""
+        """What a result of a branch is made from, outside the branches."""
         if s not in self._chosen_from:
             self._chosen_from[s] = self._outside(stmt, s)
         return self._chosen_from[s]
@@ -257,10 +257,26 @@ class Materialiser:
                 inner = [stmt.references, stmt.position]
             case If() if isinstance(s.type, Array):
                 inner = [stmt.cond, *self._choices(stmt, s)]
+            case If() if self._causes_outside(stmt, s, causes, seen):
+                return True
             case _:
                 pass
         if not any([self._causes(a, causes, seen) for a in inner if isinstance(a, Sym)]):
             causes[s] = None
+        return True
+
+    def _causes_outside(self, stmt: If, s: Sym, causes: dict[Sym, None], seen: set[Sym]) -> bool:
+        """Whether a number that a branch gives is at hand once what stands in its way, in fewer loops, is."""
+        depth = len(self.regions.where[s][0].loops)
+        found: dict[Sym, None] = {}
+        known = set(seen)
+        for a in (stmt.cond, *self._choices(stmt, s)):
+            if isinstance(a, Sym):
+                self._causes(a, found, known)
+        if not found or any(len(self.regions.where[c][0].loops) >= depth for c in found):
+            return False
+        seen |= known
+        causes |= found
         return True
 
     # where
