@@ -36,6 +36,7 @@ from adjit.ir.core import (
 from adjit.ir.types import BOOL, INT64, Array, Scalar, Type
 from adjit.ir.visit import Rewriter, free, walk
 from adjit.transform.atomics import with_atomics
+from adjit.transform.item_sums import item_sums
 from adjit.transform.kernel_body import Kernel, Total
 
 
@@ -106,7 +107,8 @@ class KernelWriter:
             mine = self._alias.roots(store.array)
             return not mine <= own and (anywhere or not mine.isdisjoint(roots))
 
-        return with_atomics(block, meets, self._affine, nest.last.nexts)
+        made = with_atomics(block, meets, self._affine, nest.last.nexts)
+        return item_sums(made, self._alias.roots)
 
     def _indices(self, nest: Nest, items: tuple[Sym, ...]) -> Block:
         """Each loop's index from the number of its turn."""

@@ -11,6 +11,7 @@ from collections import Counter
 from adjit.codegen.c_family.expressions import Expressions
 from adjit.codegen.c_family.memory import Memory, layout_strides
 from adjit.codegen.c_family.scalars import c_type, memory_type
+from adjit.codegen.c_family.update_pairs import update_pairs
 from adjit.codegen.c_family.views import Views
 from adjit.codegen.coalesce import Variables
 from adjit.codegen.comments import source_line
@@ -118,8 +119,20 @@ class Body:
 
     def block(self, block: Block) -> None:
         """The statements, one after the other."""
-        for stmt in block:
-            self._stmt(stmt)
+        pairs = update_pairs(block) if self.show.dialect.pairs else {}
+        seconds = {second: first for first, second in pairs.items()}
+        for k, stmt in enumerate(block):
+            if k in pairs and self._is_dense(stmt):
+                continue  # with the other one
+            before = block[seconds[k]] if k in seconds else None
+            if isinstance(before, Store) and isinstance(stmt, Store) and self._is_dense(stmt):
+                self.line(f"{self.show.pair(before, stmt)};", stmt.span)
+            else:
+                self._stmt(stmt)
+
+    def _is_dense(self, stmt: Stmt) -> bool:
+        """Whether the last axis of the array that is stored to has its elements side by side."""
+        return isinstance(stmt, Store) and self.arrays[stmt.array].strides[-1] == "1"
 
     def _inner(self, head: str, span: Span) -> None:
         self.line(f"{head} {{", span)

@@ -15,7 +15,8 @@ class Dialect:
 
     item: the number of the work item along an axis; items: how many there are; lane, block: of the first axis, the
     place in the work-group, and the group's. function: what stands before a helper function. wide: the integer type
-    of 64 bits. given: a pointer or a float as a parameter; fetched: the line that takes it, if there is one.
+    of 64 bits. given: a pointer or a float as a parameter; fetched: the line that takes it, if there is one. pairs:
+    whether atomic sums to two float32 elements side by side are one operation.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Dialect:
     head: str
     given: str = ""
     fetched: str = ""
+    pairs: bool = False
 
 
 OPENCL = Dialect(
@@ -75,6 +77,7 @@ CUDA = Dialect(
 #endif""",
     given="GIVEN({type}, {name})",
     fetched="FETCH({type}, {name})",
+    pairs=True,
 )
 
 

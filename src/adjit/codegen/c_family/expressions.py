@@ -17,7 +17,7 @@ from adjit.codegen.c_family.memory import Memory
 from adjit.codegen.c_family.scalars import ATOM, UNARY, c_type, literal, unsigned_type
 from adjit.codegen.nesting import Plan
 from adjit.errors import UnsupportedError
-from adjit.ir.core import Atom, Const, Let, Load, Stmt, Sym, Undef
+from adjit.ir.core import Atom, Const, Let, Load, Stmt, Store, Sym, Undef
 from adjit.ir.types import BOOL, FLOAT32, FLOAT64, INT64, UINT64, Scalar
 
 Printed = tuple[str, int]
@@ -304,6 +304,13 @@ class Expressions:
         place = f"&{self.element(array, index)}"
         text, _ = self._call(f"atomic_{op}", type, place, self.typed(value, type))
         return text
+
+    def pair(self, a: Store, b: Store) -> str:
+        """Atomic sums to two elements side by side."""
+        low, high = (a, b) if a.index[-1].integer < b.index[-1].integer else (b, a)  # type: ignore[union-attr]
+        place = f"&{self.element(low.array, low.index)}"
+        values = (self.typed(s.value, FLOAT32) for s in (low, high))
+        return self._call("atomic_add_pair", FLOAT32, place, *values)[0]
 
     @property
     def wide_atomics(self) -> bool:

@@ -14,13 +14,13 @@ _SIGNED = {
     "floordiv": """{F} {T} {name}({T} a, {T} b)
 {{
     if (b == 0) return 0;
-    if (b == -1) return ({T})(0 - ({U})a);
+    if (b == -1) return ({T})(0 - ({U})a);{SHORT_DIV}
     const {T} q = a / b;
     return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }}""",
     "mod": """{F} {T} {name}({T} a, {T} b)
 {{
-    if (b == 0 || b == -1) return 0;
+    if (b == 0 || b == -1) return 0;{SHORT_MOD}
     const {T} r = a % b;
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }}""",
@@ -36,6 +36,8 @@ _SIGNED = {
     "sign": "{F} {T} {name}({T} x) {{ return (x > 0) - (x < 0); }}",
     "abs": "{F} {T} {name}({T} x) {{ return x < 0 ? ({T})(0 - ({U})x) : x; }}",
 }
+_SHORT = """
+    if (((uint64)(a | b) >> 31) == 0) return (uint32)a {} (uint32)b;  // a third of the work"""
 _UNSIGNED = {
     "floordiv": "{F} {T} {name}({T} a, {T} b) {{ return b == 0 ? 0 : a / b; }}",
     "mod": "{F} {T} {name}({T} a, {T} b) {{ return b == 0 ? 0 : a % b; }}",
@@ -131,6 +133,19 @@ _LENGTH = """{F} int64 slice_start(int64 i, int64 n, int64 step)
 }}"""
 """Ends of slices, as Python's `slice.indices` has them."""
 
+_PAIR = """static __device__ inline void atomic_add_pair_float32(float *place, float x, float y)
+{
+#if __CUDA_ARCH__ >= 900
+    if (((uint64)place & 7) == 0) {
+        atomicAdd((float2 *)place, make_float2(x, y));
+        return;
+    }
+#endif
+    atomicAdd(place, x);
+    atomicAdd(place + 1, y);
+}"""
+"""Two atomic sums side by side, of CUDA: one operation where the device has it and the place allows it."""
+
 _SWAP = """{F} void {name}({P}{M} *place, {T} x)
 {{
     volatile {P}{U} *word = (volatile {P}{U} *)place;
@@ -150,12 +165,18 @@ def helper(dialect: Dialect, name: str, type: Scalar) -> str:
     """The text of the helper function `name` for one type."""
     if name == "slice":
         return _LENGTH.format(F=dialect.function)
+    if name == "atomic_add_pair":
+        return _PAIR
     if name.startswith("atomic_"):
         return _atomic(dialect, name.removeprefix("atomic_"), type)
     kind = _FLOATS if type.is_float else _UNSIGNED if type.is_unsigned else _SIGNED
     form = kind.get(name) or (None if type.is_float else _INTEGERS.get(name)) or _ANY[name]
     width = unsigned_type(type) if type.is_int else ""
-    return form.format(F=dialect.function, T=c_type(type), U=width, name=called(name, type))
+    short = type.itemsize == 8
+    return form.format(
+        F=dialect.function, T=c_type(type), U=width, name=called(name, type),
+        SHORT_DIV=_SHORT.format("/") if short else "", SHORT_MOD=_SHORT.format("%") if short else "",
+    )  # fmt: skip
 
 
 def called(name: str, type: Scalar) -> str:

@@ -55,7 +55,7 @@ class Executable:
 
     def __init__(self, handle: int):
         self._handle = handle
-        self._launch = _library().cuGraphLaunch
+        self._launch, self._destroy = _library().cuGraphLaunch, _library().cuGraphExecDestroy
 
     def launch(self, stream: int) -> None:
         """Run it on a stream."""
@@ -64,9 +64,7 @@ class Executable:
             _check(status)
 
     def __del__(self) -> None:
-        library = _library()
-        if library is not None:
-            library.cuGraphExecDestroy(self._handle)
+        self._destroy(self._handle)
 
 
 class Nodes:
@@ -74,6 +72,7 @@ class Nodes:
 
     def __init__(self) -> None:
         self._graph, self._last, self.count = _pointer(), _pointer(), 0
+        self._destroy = _library().cuGraphDestroy
         _check(_library().cuGraphCreate(ctypes.byref(self._graph), 0))
 
     def add(self, function: int, grid: tuple[int, ...], block: tuple[int, ...], arguments: int) -> None:
@@ -98,4 +97,4 @@ class Nodes:
 
     def __del__(self) -> None:
         if self._graph:
-            _library().cuGraphDestroy(self._graph)
+            self._destroy(self._graph)
