@@ -25,7 +25,7 @@ def _uncompiled(uncompiled):
 
 def kernels(text: str) -> dict[str, str]:
     """The text of each kernel of a generated program."""
-    found = re.findall(r"__kernel void (\w+)\((.*?)\n}", text, flags=re.S)
+    found = re.findall(r"(?:__kernel|__global__) void (\w+)\((.*?)\n}", text, flags=re.S)
     return dict(found)
 
 

@@ -142,7 +142,10 @@ class _Joint:
     ):
         leaves = Leaves(engine.source, specs)
         selection = select(paths, leaves)
-        self.compiled = engine.compile(specs, "joint", selection.active, aux=has_aux, final=False)
+        value = with_value or has_aux
+        self.compiled = engine.compile(
+            specs, "joint", selection.active, aux=has_aux, final=False, value=value
+        )
         self._call, self._captures = self.compiled.call, tuple(self.compiled.captures)
         if self.compiled.raises:  # as the plain call does, at each call
             self._tail = ()
@@ -162,8 +165,8 @@ class _Joint:
         if self._guard.needed:
             self._guard.check(leaves)
         shadows = self._gradients.shadows(leaves)
-        flat = self._call(*leaves, *self._captures, *shadows, *self._tail)
-        found = self._gradients.collect(shadows, flat[self._results.count :])
+        flat = self._call(*leaves, *self._captures, *shadows, *self._tail) or ()
+        found = self._gradients.collect(shadows, flat[self.compiled.n_results :])
         gradient = fill(self._tree, found)
         if self._with_value:
             return self._results.value(flat), gradient

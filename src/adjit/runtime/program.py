@@ -20,11 +20,11 @@ from adjit.codegen.loose import loose
 from adjit.codegen.module import Glue, Module, Step, Unit, render
 from adjit.codegen.names import RESERVED, Names, is_reserved
 from adjit.errors import ArgumentError, UnsupportedError
-from adjit.ir.core import Function, If, Raise, Stmt, Sym
+from adjit.ir.core import Call, Function, If, Raise, Stmt, Sym
 from adjit.ir.structure import Spec, TupleSpec, leaves
 from adjit.ir.types import Array
 from adjit.ir.verify import verify
-from adjit.ir.visit import everywhere
+from adjit.ir.visit import everywhere, walk_program
 from adjit.runtime import cache
 from adjit.runtime.compile import load, stored_text, with_room
 from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, dialect_of, entered
@@ -43,6 +43,7 @@ from adjit.transform.parts import parts
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
 from adjit.transform.reverse import Reversed, Wish, reverse
+from adjit.transform.unread import unread
 
 _NO_LIMIT = 2**62
 """Records on a device take what memory there is; an allocation that fails says so."""
@@ -55,6 +56,7 @@ class Request:
     kind: "joint" (forward and reverse in one call), "split" (forward, and a pullback), "forward" (tangents), "primal".
     width: cotangents or tangents carried at once. aux: the result is (out, aux), and only out is seeded.
     final: (joint) the shadows of written arrays hold cotangents of their final values when they come in.
+    value: (joint) whether the result is wanted; without it what only it needs is not computed.
     """
 
     f: Any
@@ -65,6 +67,7 @@ class Request:
     pure: bool = False
     aux: bool = False
     final: bool = True
+    value: bool = True
     boundscheck: bool = False
     deterministic: bool | None = None
     memory: int | None = None
@@ -296,9 +299,12 @@ def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = 
     )
 
 
-def _units(request: Request, primal: Primal, rev: Reversed) -> tuple[Unit, Unit]:
-    """Both sweeps. What the first hands to the second comes after the user's results."""
-    results = len(primal.function.results)
+def _calls_itself(function: Function) -> bool:
+    return any(isinstance(s, Call) and s.callee == function.name for s in walk_program(function))
+
+
+def _units(request: Request, primal: Primal, rev: Reversed, results: int) -> tuple[Unit, Unit]:
+    """Both sweeps. What the first hands to the second comes after the user's `results`."""
     handed = rev.backward.params[: len(rev.kept) + len(rev.saved)][-len(rev.passed) :] if rev.passed else ()
     forward = _unit(request, primal, rev.forward)
     backward = _unit(request, primal, _last(request, rev.backward), True)
@@ -345,10 +351,15 @@ def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         device=bool(request.place),
     )
     rev = reverse(primal.function, wish)
-    units = _units(request, primal, rev)
+    count = len(primal.function.results)
+    if not request.value and not _calls_itself(rev.forward):
+        forward = replace(rev.forward, results=rev.forward.results[count:])
+        rev = replace(rev, forward=clean(unread(clean(forward, keep_raising=True)), keep_raising=True))
+        count = 0
+    units = _units(request, primal, rev, count)
     glue_name = f"{primal.function.name}_joint"
     names = _Names(frozenset({glue_name, rev.forward.name, rev.backward.name}))
-    results = tuple(names.fresh(f"result_{k}") for k in range(len(primal.function.results)))
+    results = tuple(names.fresh(f"result_{k}") for k in range(count))
     limit = names.fresh("memory_limit")
     arguments = tuple(names(p) for p in primal.function.params)
     saved = tuple(names(s) for s in rev.saved)
@@ -382,7 +393,7 @@ def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         tuple(steps),
         (*results, *adjoints),
     )
-    meta.update(call=glue.name, records=rev.records, recording=True)
+    meta.update(call=glue.name, records=rev.records, recording=True, n_results=count)
     return Made(Module(units, (glue,), _doc(primal, "value and gradient")), meta, rev)
 
 
@@ -395,7 +406,7 @@ def _split(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         device=bool(request.place),
     )
     rev = reverse(primal.function, wish)
-    units = _units(request, primal, rev)
+    units = _units(request, primal, rev, len(primal.function.results))
     meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records, recording=True)
     return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev)
 
