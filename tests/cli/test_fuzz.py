@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,12 +100,20 @@ def test_a_hang_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fuzz.verdict(WRONG, Settings(limit=1)).kind.startswith("crash TimeoutError")
 
 
-def _dies(settings: Settings, worker: int, out: object) -> None:
-    out.put((worker, settings.seed, None))  # type: ignore[attr-defined]
+def _dies(settings: Settings, out: Any) -> None:
+    out.send((settings.seed, None))
     if settings.seed < 2:
         os._exit(7)
-    out.put((worker, settings.seed + 1, Outcome(settings.seed, "passed")))  # type: ignore[attr-defined]
-    out.put((worker, "done", None))  # type: ignore[attr-defined]
+    out.send((settings.seed + 1, Outcome(settings.seed, "passed")))
+    out.send(("done", None))
+
+
+def _breaks_off(settings: Settings, out: Any) -> None:
+    """Dies in the middle of a message; the next process has nothing left to do."""
+    if settings.count:
+        os.write(out.fileno(), b"\x00\x00\x01\x00half")
+        os._exit(9)
+    out.send(("done", None))
 
 
 def test_a_process_that_dies_is_a_failure_and_is_replaced(
@@ -114,6 +123,14 @@ def test_a_process_that_dies_is_a_failure_and_is_replaced(
     found = list(Workers(Settings(count=3, folder=tmp_path), 1))
     assert [outcome.kind for outcome in found] == ["process died with 7", "process died with 7", "passed"]
     assert found[0].failed and found[0].file is not None and found[0].file.exists()
+
+
+def test_a_process_that_dies_while_it_speaks_leaves_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adjit.testing.workers.work", _breaks_off)
+    found = list(Workers(Settings(count=1, folder=tmp_path), 1))
+    assert [outcome.kind for outcome in found] == ["process died with 9"]
 
 
 def test_the_tally_counts() -> None:
@@ -132,9 +149,9 @@ def test_a_process_that_has_checked_enough_is_replaced(tmp_path: Path) -> None:
     started: list[int] = []
     start = workers._start
 
-    def counted(k: int, own: Settings) -> object:
+    def counted(own: Settings) -> object:
         started.append(own.seed)
-        return start(k, own)
+        return start(own)
 
     workers._start = counted  # type: ignore[method-assign, assignment]
     found = list(workers)

@@ -22,6 +22,8 @@ from adjit.ir.verify import verify
 from adjit.ir.visit import defined, used
 
 _LAYERS = ("adjit.frontend", "adjit.analysis", "adjit.transform")
+_APART = ("adjit.testing", "adjit.cli", "adjit.runtime.cuda", "adjit.runtime.opencl")
+"""What names no pass; device libraries need not be installed."""
 
 
 class PassFault(AssertionError):
@@ -51,7 +53,7 @@ def passes() -> tuple[Callable[..., Any], ...]:
 
 def _modules(layer: str) -> list[str]:
     package = importlib.import_module(layer)
-    inside = pkgutil.walk_packages(package.__path__, f"{layer}.")
+    inside = pkgutil.walk_packages(package.__path__, f"{layer}.", onerror=lambda name: None)
     return [layer, *(found.name for found in inside)]
 
 
@@ -166,7 +168,7 @@ def wrapped(functions: tuple[Callable[..., Any], ...], wrap: Wrap) -> Generator[
 @functools.cache
 def _places(functions: tuple[Callable[..., Any], ...]) -> list[tuple[Any, str, Callable[..., Any]]]:
     """Every module and name under which one of the functions is known."""
-    titles = [t for t in _modules("adjit") if not t.startswith(("adjit.testing", "adjit.cli"))]
+    titles = [t for t in _modules("adjit") if not t.startswith(_APART)]
     modules = [importlib.import_module(title) for title in ("adjit", *titles)]
     found = [(module, name, f) for module in modules for name, f in vars(module).items()]
     known = [(module, name, inspect.unwrap(f)) for module, name, f in found if inspect.isfunction(f)]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import queue
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -18,8 +18,8 @@ _DONE = "done"
 _TIRED = "tired"
 
 
-def work(settings: Settings, worker: int, out: Any) -> None:
-    """Put every outcome of these settings on the queue, each with the next seed, and at last `_DONE`.
+def work(settings: Settings, out: Any) -> None:
+    """Send every outcome of these settings, each with the next seed, and at last `_DONE`.
 
     Or `_TIRED`, with the rest left for another process.
     """
@@ -27,19 +27,22 @@ def work(settings: Settings, worker: int, out: Any) -> None:
     # A program's IR dies with the program: collections in between only cost time.
     gc.freeze()
     gc.set_threshold(1_000_000, 20, 100)
-    out.put((worker, settings.seed, None))
+    out.send((settings.seed, None))
     life = settings.lifetime
     left = settings.count is None or settings.count > life
     done = 0
     for outcome in outcomes(replace(settings, count=life) if left else settings):
         done += 1
-        out.put((worker, outcome.seed + settings.step, outcome))
-    out.put((worker, _TIRED if left and done == life else _DONE, None))
+        out.send((outcome.seed + settings.step, outcome))
+    out.send((_TIRED if left and done == life else _DONE, None))
 
 
 @dataclass
 class _Worker:
+    """A process, and the end of its own pipe: one that dies in the middle of a word leaves no other one waiting."""
+
     process: BaseProcess
+    pipe: Connection
     settings: Settings
     at: int
     heard: float
@@ -53,7 +56,6 @@ class Workers:
     def __init__(self, settings: Settings, jobs: int):
         self._settings, self._jobs = settings, jobs
         self._context = multiprocessing.get_context("spawn")
-        self._queue: Any = self._context.Queue()
         self._end = time.monotonic() + settings.seconds
         self._patience = 3 * settings.limit + 2 * settings.shrink_seconds
 
@@ -68,38 +70,43 @@ class Workers:
                 step=self._settings.step * self._jobs,
                 count=share,
             )
-            workers[k] = self._start(k, own)
+            workers[k] = self._start(own)
         try:
             while not all(worker.done for worker in workers.values()):
                 yield from self._heard(workers)
                 for k, worker in workers.items():
                     if worker.tired:
-                        workers[k] = self._restart(k, worker, worker.at)
+                        workers[k] = self._restart(worker, worker.at)
                         continue
                     fault = self._fault(worker)
                     if fault is not None:
                         yield self._failure(worker, fault)
-                        workers[k] = self._restart(k, worker, worker.at + worker.settings.step)
+                        workers[k] = self._restart(worker, worker.at + worker.settings.step)
         finally:
             for worker in workers.values():
-                worker.process.kill()
+                _end(worker)
 
-    def _start(self, k: int, settings: Settings) -> _Worker:
-        process = self._context.Process(target=work, args=(settings, k, self._queue), daemon=True)
+    def _start(self, settings: Settings) -> _Worker:
+        own, other = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=work, args=(settings, other), daemon=True)
         with uncompiled(not settings.compiled):  # what the child inherits
             process.start()
-        return _Worker(process, settings, settings.seed, time.monotonic())
+        other.close()
+        return _Worker(process, own, settings, settings.seed, time.monotonic())
 
-    def _heard(self, workers: dict[int, _Worker]) -> Iterator[Outcome]:
-        """What is on the queue, after a short wait."""
-        wait = 1.0
-        while True:
+    @staticmethod
+    def _heard(workers: dict[int, _Worker]) -> Iterator[Outcome]:
+        """What the processes say, after a short wait."""
+        talking = {w.pipe: w for w in workers.values() if not (w.done or w.tired or w.pipe.closed)}
+        for pipe in wait(list(talking), timeout=1.0):
+            assert isinstance(pipe, Connection)
+            worker = talking[pipe]
             try:
-                k, at, outcome = self._queue.get(timeout=wait)
-            except queue.Empty:
-                return
-            wait = 0.0
-            worker = workers[k]
+                at, outcome = pipe.recv()
+            except (EOFError, OSError):  # it is gone
+                worker.process.join(10)
+                pipe.close()
+                continue
             worker.heard = time.monotonic()
             if at in (_DONE, _TIRED):
                 worker.done, worker.tired = at == _DONE, at == _TIRED
@@ -121,10 +128,16 @@ class Workers:
         program = self._settings.program(worker.at)
         return Outcome(worker.at, fault, fault, save(program, fault, fault, worker.settings))
 
-    def _restart(self, k: int, worker: _Worker, seed: int) -> _Worker:
+    def _restart(self, worker: _Worker, seed: int) -> _Worker:
         """A new process for what is left from that seed on."""
-        worker.process.kill()
+        _end(worker)
         gone = (seed - worker.settings.seed) // worker.settings.step
-        left = None if worker.settings.count is None else worker.settings.count - gone
+        left = None if worker.settings.count is None else max(0, worker.settings.count - gone)
         seconds = max(0.0, self._end - time.monotonic())
-        return self._start(k, replace(worker.settings, seed=seed, count=left, seconds=seconds))
+        return self._start(replace(worker.settings, seed=seed, count=left, seconds=seconds))
+
+
+def _end(worker: _Worker) -> None:
+    worker.process.kill()
+    worker.process.join()
+    worker.pipe.close()
