@@ -120,7 +120,7 @@ def test_a_process_that_dies_is_a_failure_and_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adjit.testing.workers.work", _dies)
-    found = list(Workers(Settings(count=3, folder=tmp_path), 1))
+    found = list(Workers(Settings(count=3, seconds=900.0, folder=tmp_path), 1))
     assert [outcome.kind for outcome in found] == ["process died with 7", "process died with 7", "passed"]
     assert found[0].failed and found[0].file is not None and found[0].file.exists()
 
@@ -129,7 +129,7 @@ def test_a_process_that_dies_while_it_speaks_leaves_nobody_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("adjit.testing.workers.work", _breaks_off)
-    found = list(Workers(Settings(count=1, folder=tmp_path), 1))
+    found = list(Workers(Settings(count=1, seconds=900.0, folder=tmp_path), 1))
     assert [outcome.kind for outcome in found] == ["process died with 9"]
 
 
@@ -144,7 +144,7 @@ def test_the_tally_counts() -> None:
 
 def test_a_process_that_has_checked_enough_is_replaced(tmp_path: Path) -> None:
     """Numba never frees what it compiled: no process checks more than its share."""
-    settings = Settings(seed=40, step=2, count=5, small=True, life=2, folder=tmp_path)
+    settings = Settings(seed=40, step=2, count=5, seconds=900.0, small=True, life=2, folder=tmp_path)
     workers = Workers(settings, 1)
     started: list[int] = []
     start = workers._start
