@@ -41,7 +41,24 @@ def atomic_arrays(texts: list[str]) -> set[str]:
     return {name for text in texts for name in re.findall(r"atomic_add_float64\(&(\w+)\[", text)}
 
 
-@pytest.mark.parametrize("p", STENCILS, ids=[p.name for p in STENCILS])
+OFTEN = (
+    "red_black",
+    "nonlinear",
+    "jacobi",
+    "total_variation",
+    "upwind",
+    "mixed",
+    "costly",
+    "chosen",
+    "later",
+)
+"""Those that every run tries; the others, which are much like these, run with --slow."""
+
+
+@pytest.mark.parametrize(
+    "p",
+    [pytest.param(p, id=p.name, marks=[] if p.name in OFTEN else [pytest.mark.slow]) for p in STENCILS],
+)
 def test_adjoints_are_pulled(p: Stencil):
     gradient = aj.value_and_grad(p.f, wrt=p.wrt)
     args = copies(p.args)
@@ -110,7 +127,7 @@ def test_second_derivatives_of_pulled_adjoints():
 
 
 SHAPES = {1: (9,), 2: (6, 7), 3: (5, 4, 6)}
-FEW = 3
+FEW = 2
 
 
 @pytest.mark.parametrize(
