@@ -21,15 +21,38 @@ class Writer:
     def program(self) -> str:
         """The text: kernels k0, k1, ... and `program(a, b, w, at, steps)`, which returns a number."""
         for _ in range(self.rng.choice([1, 2, 2])):
-            self.kernel()
+            if self.rng.random() < 0.7:
+                self.kernel()
+            else:
+                self.loops()
         body = "\n".join(f"        {c}" for c in self.calls)
         return (
-            "import math\nimport numpy as np\nimport adjit as aj\n\n\n"
+            "import math\nimport numpy as np\nimport adjit as aj\nfrom numba import prange\n\n\n"
             + "\n".join(self.lines)
             + "\n\ndef program(a, b, w, at, steps):\n    x, y = a * 1.0, b * 1.0\n    z = np.zeros_like(a)\n"
             + f"    for t in range(steps):\n{body}\n"
             + "    return np.sum(x * x) + np.sum(y * w) + np.sum(z * z * w)\n"
         )
+
+    # loops
+
+    def loops(self) -> None:
+        """Loops of the host function, over all or a part of the elements, some in steps."""
+        rng, axes = self.rng, NAMES[: self.ndim]
+        margin = rng.choice([0, 1, 2])
+        out, src = rng.choice([("y", "x"), ("z", "x"), ("x", "y"), ("z", "y")])
+        self.calls += [f"n{k} = {src}.shape[{d}]" for d, k in enumerate(axes)]
+        for d, k in enumerate(axes):
+            start = margin + rng.choice([0, 0, 1])
+            step = "" if d == 0 else rng.choice(["", "", ", 2", ", 3"])
+            stop = f"n{k} - {margin}" if margin else f"n{k}"
+            self.calls.append(f"{'    ' * d}for {k} in {'range' if d else 'prange'}({start}, {stop}{step}):")
+        body = [
+            line.replace("out[", f"{out}[").replace("src[", f"{src}[") for line in self.body(False, margin)
+        ]
+        if rng.random() < 0.3:
+            body = [f"if w[{', '.join(axes)}] > 0.0:", *(f"    {line}" for line in body)]
+        self.calls += ["    " * len(axes) + line for line in body]
 
     # kernels
 

@@ -264,6 +264,16 @@ def strided(x):
     return np.sum(y * y)
 
 
+def later(x):
+    """A range that begins later than the places that a ring and a clamp lead to."""
+    y = np.zeros_like(x)
+    n, m = x.shape
+    for i in prange(2, n - 1):
+        for j in range(3, m - 1):
+            y[i, j] = x[i - 2, j] * x[(i - 2) % n, (j - 1) % m] + x[i, max(j - 4, 0)] * x[(i + 2) % n, j]
+    return np.sum(y * y)
+
+
 GRID = np.linspace(-1.0, 1.0, 42).reshape(6, 7) ** 2 + 0.1 * np.sin(np.arange(42.0).reshape(6, 7))
 BOX = np.cos(np.arange(120.0).reshape(4, 5, 6))
 LINE = np.cos(np.arange(9.0))
@@ -284,4 +294,5 @@ STENCILS = [
     Stencil("chosen", chosen, (GRID, GRID + 1.0, 3), (0, 1)),
     Stencil("smaller", smaller, (LINE, 9)),
     Stencil("strided", strided, (GRID,)),
+    Stencil("later", later, (GRID,)),
 ]

@@ -111,7 +111,7 @@ def whole_numbers(y, a, b):
     m, n = a[i], b[i]
     y[0, i] = m + n
     y[1, i] = m - n * 3
-    y[2, i] = m // 3 + m % 3
+    y[2, i] = m // 3 + m % 3 + 100 * (m % 8) + 1000 * (m % 2)
     y[3, i] = m // -3 + m % -3
     y[4, i] = (m & n) | (m ^ 5)
     y[5, i] = ~m

@@ -272,9 +272,9 @@ class ItemPushes:
         """Loads and stores of arrays from outside."""
         return (s for s in self.statements if isinstance(s, Load | Store) and self.outside(s.array))
 
-    def guarded(self, touching: Iterable[Load | Store]) -> list[tuple[bool, bool]]:
-        """By loop: whether the guards of all these accesses say that its index is not before its range, nor behind."""
-        paths = list(dict.fromkeys(self.paths[id(s)] for s in touching))
+    def guarded(self, does: Iterable[Stmt]) -> list[tuple[bool, bool]]:
+        """By loop: whether the guards of all these statements keep its index from before its range, and from behind."""
+        paths = list(dict.fromkeys(self.paths[id(s)] for s in does))
         found: list[tuple[bool, bool]] = []
         for head in self.heads:
             first = head.first.integer + head.before if isinstance(head.first, Const) else None

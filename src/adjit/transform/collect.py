@@ -13,7 +13,7 @@ from adjit.ir.notes import Pulled
 from adjit.ir.types import BOOL
 from adjit.transform.copier import Copier
 from adjit.transform.pull_plan import Group, Held, is_own
-from adjit.transform.replay import Sum, loads_of, replay
+from adjit.transform.replay import Sum, replay, touching
 from adjit.transform.sources import Box, Guarded, Sources, Step, both
 
 
@@ -90,8 +90,8 @@ class Collect:
         starts = [(Sym("sum", m[0].store.array.type.dtype), Sym("hit", BOOL)) for m in pushes]  # type: ignore[union-attr]
         first = replay(self._of, self._of.body, pushes, keep)
         later = replay(self._of, self._of.body, pushes, keep, (), starts)
-        touching = [*loads_of(self._of, first), *keep.values(), *(p.store for m in pushes for p in m)]
-        guarded = self._of.guarded(touching)
+        does = [*touching(self._of, first), *keep.values(), *(p.store for m in pushes for p in m)]
+        guarded = self._of.guarded(does)
 
         def sums(b: Builder, source: Sequence[Atom], before: Sequence[Sum]) -> list[Sum]:
             env = self._env(b, source, guarded)

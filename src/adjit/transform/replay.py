@@ -14,7 +14,7 @@ from adjit.analysis.item_pushes import ItemPushes, Push
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import FALSE, TRUE, Atom, Block, Const, Function, If, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import BOOL, INT64, Scalar
-from adjit.ir.visit import Rewriter, walk
+from adjit.ir.visit import Rewriter, targets, walk
 from adjit.transform.clean import clean
 
 Sum = tuple[Atom, Atom]
@@ -112,6 +112,14 @@ def loads_of(of: ItemPushes, made: Replay) -> list[Load]:
     """The nest's own loads of arrays from outside that a replay makes."""
     own = {s.target for s in walk(made.block) if isinstance(s, Load)}
     return [s for s in of.accesses() if isinstance(s, Load) and s.target in own]
+
+
+def touching(of: ItemPushes, made: Replay) -> list[Stmt]:
+    """What a replay may only do for a work item that exists: its accesses, and loops that might not end."""
+    own = {t for s in walk(made.block) for t in targets(s)}
+    found: list[Stmt] = [s for s in of.statements if isinstance(s, Load) and s.target in own]
+    found += [s for s in of.statements if isinstance(s, Store) and not of.outside(s.array)]
+    return [*found, *(s for s in of.statements if isinstance(s, Loop) and s.index is None)]
 
 
 class _Pusher(Rewriter):

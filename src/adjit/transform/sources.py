@@ -27,12 +27,17 @@ Guarded = Sequence[tuple[bool, bool]]
 
 @dataclass(frozen=True)
 class Box:
-    """By loop: where places begin, and the end of them; whether some are behind all that steps reach straight."""
+    """By loop: where places begin, and the end of them.
+
+    low, high: of steps that are not brought back, the least and the greatest. lower, wider: whether there are places
+    before, and behind, all that such steps reach.
+    """
 
     starts: tuple[Atom, ...]
     stops: tuple[Atom, ...]
     low: tuple[int, ...]
     high: tuple[int, ...]
+    lower: tuple[bool, ...]
     wider: tuple[bool, ...]
 
 
@@ -72,9 +77,10 @@ class Sources:
         starts: list[Atom] = []
         stops: list[Atom] = []
         wider: list[bool] = []
+        lower = tuple(any(a.kinds for a in level) for level in along)
         for k, (level, least, most) in enumerate(zip(along, low, high, strict=True)):
             start, stop = moved(b, self.starts[k], least), moved(b, self.stops[k], most)
-            if any(a.kinds for a in level):
+            if lower[k]:
                 start = ZERO
             elif isinstance(start, Const):
                 start = Const(max(start.integer, 0), start.type)
@@ -94,7 +100,7 @@ class Sources:
             starts.append(start)
             stops.append(stop)
             wider.append(bool(more))
-        return Box(tuple(starts), tuple(stops), low, high, tuple(wider))
+        return Box(tuple(starts), tuple(stops), low, high, lower, tuple(wider))
 
     def ranges_fit(self, b: Builder, steps: Iterable[Step]) -> Atom:
         """Whether no loop goes farther than where its places are brought back."""
@@ -133,7 +139,7 @@ class Sources:
         exact = not a.kinds
         above = guarded[0] or _at_least(box.starts[k], o, start)
         below = guarded[1] or (exact and box.high[k] == o and not box.wider[k])
-        low = TRUE if above or (exact and box.low[k] == o) else b.op("le", start, s)
+        low = TRUE if above or (exact and box.low[k] == o and not box.lower[k]) else b.op("le", start, s)
         high = TRUE if below else b.op("lt", s, stop)
         if HIGH in a.kinds:
             high = both(b, high, b.op("lt", p, size))
