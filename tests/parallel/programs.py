@@ -619,4 +619,31 @@ def f(x, k):
         s += w[k[i] - 1] * w[0] + w[k[i] // 2]
     return s
 """, lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.integers(0, 5, n))),
+    "rings by negative indices": Program("""
+def f(u):
+    n, m = u.shape
+    v = np.zeros((n, m))
+    for i in loop(n):
+        for j in range(m):
+            v[i, j] = u[i - 1, j] * u[i, j] + np.sin(u[i, j - 1]) - u[i - n + 1, j] + u[i, j - m]
+    return np.sum(v * v)
+""", lambda rng, n: (rng.uniform(0, 1, (n, n + 1)),)),
+    "rings, clamps and mirrors by tests": Program("""
+def f(u):
+    n, m = u.shape
+    v = np.zeros((n, m))
+    for i in loop(n):
+        up = i + 1 if i < n - 1 else 0
+        down = i - 1 if i > 0 else 1
+        for j in range(m):
+            if j == m - 1:
+                right = j
+            else:
+                right = j + 1
+            left = j - 2
+            if left < 0:
+                left += m
+            v[i, j] = u[up, j] * u[i, j] + u[down, j] - u[i, right] * u[i, left]
+    return np.sum(v * v)
+""", lambda rng, n: (rng.uniform(0, 1, (n, n + 1)),)),
 }  # fmt: skip
