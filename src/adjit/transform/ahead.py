@@ -1,11 +1,11 @@
 """Running products, minima and maxima that a loop looks at in every turn: where each part of the loop starts.
 
-    for part in range(parts - 1), in parallel:  p = 1; ... what p is made of in the part's turns ...
-                                                starts[part + 1] = p
-    starts = the products of what stands before each part, from the value before the loop on
+    for part in range(parts), in parallel:  p = 1; ... what p is made of in the part's turns ...; runs[part] = p
+    starts = the products of the runs before each part, from the value before the loop on
 
-The turns then run as they do in order, each part from its own start. A product is another one to rounding; a minimum or
-a maximum is the same one, and so is the turn that it was taken from, at ties and after NaNs too.
+The turns then run as they do in order, each part from its own start. A product is another one to rounding; a minimum
+or a maximum is the same one, and so is the turn that it was taken from, at ties and after NaNs too. What is slow to
+compute is kept from the one run to the other (`terms`).
 
 After a NaN `max(x, m)` forgets m. So a part keeps whether it met one, and says then where the next one starts whatever
 stood before; NaN as a start stands for no number at all there.
@@ -22,6 +22,7 @@ from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import FALSE, ONE, ZERO, Atom, Block, If, Let, Loop, Stmt, Sym, fresh
 from adjit.ir.types import BOOL, INT64, Array, Scalar
 from adjit.ir.visit import Rewriter, renamed
+from adjit.transform.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -37,33 +38,40 @@ class Range:
 class Ahead:
     """Where the parts of one loop start with such values, while the loop is written."""
 
-    def __init__(self, b: Builder, loop: Loop, kinds: Sequence[object], body: Block, parts: Atom):
+    def __init__(
+        self,
+        b: Builder,
+        loop: Loop,
+        kinds: Sequence[object],
+        body: Block,
+        parts: Atom,
+        terms: Terms,
+    ):
         """kinds: of all that the loop carries. body: what computes the values of kind `Steps` in a turn."""
         self._b, self._loop, self._parts = b, loop, parts
         self._steps = {k: kind for k, kind in enumerate(kinds) if isinstance(kind, Steps)}
-        self._body = body
+        self._body = terms.kept(body)
+        self._runs = {k: self._row(loop.params[k]) for k in self._steps}
         self._starts = {k: self._row(loop.params[k]) for k in self._steps}
-        self._forgot: dict[int, Sym] = {}  # by part, whether its turns forgot what they started with
-        for k, starts in self._starts.items():
-            b.store(starts, (ZERO,), loop.inits[k])
-            if not self._steps[k].first:
-                self._forgot[k] = b.alloc("forgot", Array(BOOL, 1, "C"), (parts,))
-
-    def __bool__(self) -> bool:
-        return bool(self._steps)
+        self._forgot = {  # by part, whether its turns forgot what they started with
+            k: b.alloc("forgot", Array(BOOL, 1, "C"), (parts,))
+            for k, one in self._steps.items()
+            if not one.first
+        }
 
     def _row(self, p: Sym) -> Sym:
         assert isinstance(p.type, Scalar)
         return self._b.alloc(f"{p.name}_of_parts", Array(p.type, 1, "C"), (self._parts,))
 
     def run(self, range_of: Callable[[Atom], Range]) -> None:
-        """Run the values alone, over the turns of every part but the last; then find out where each part starts."""
+        """Run the values alone, over the turns of every part; then find out where each part starts."""
+        if not self._steps:
+            return
         b, part = self._b, Sym("part", INT64)
         with b.collect() as body:
             self._part(part, range_of(part))
-        count = b.op("sub", self._parts, 1)
         flows = ((), (), tuple(body), (), (), None)
-        b.loop(Loop(part, ZERO, count, ONE, *flows, self._loop.span, parallel=True))
+        b.loop(Loop(part, ZERO, self._parts, ONE, *flows, self._loop.span, parallel=True))
         for k in self._steps:
             self._join(k)
 
@@ -85,8 +93,8 @@ class Ahead:
         env: dict[Sym, Atom] = {}
         b.extend(renamed((Loop(loop.index, turns.lo, turns.hi, turns.step, *flows, None, loop.span),), env))
         found = [env[r] for r in results]
-        for starts, run in zip(self._starts.values(), found, strict=False):
-            b.store(starts, (b.op("add", part, 1),), run)
+        for runs, run in zip(self._runs.values(), found, strict=False):
+            b.store(runs, (part,), run)
         for forgot, flag in zip(self._forgot.values(), found[len(carried) :], strict=True):
             b.store(forgot, (part,), flag)
 
@@ -100,12 +108,15 @@ class Ahead:
         return const_of(-math.inf if one.op == "max" else math.inf, type_)
 
     def _join(self, k: int) -> None:
-        """Each part's own run becomes what stands before it."""
-        b, q, starts = self._b, Sym("part", INT64), self._starts[k]
+        """What stands before each part."""
+        b, q = self._b, Sym("part", INT64)
+        p = self._loop.params[k]
+        before, after = fresh(p), fresh(p)
         with b.collect() as body:
-            before, run = b.load(starts, (b.op("sub", q, 1),)), b.load(starts, (q,))
-            b.store(starts, (q,), self._after(k, before, run, q))
-        b.loop(Loop(q, ONE, self._parts, ONE, (), (), tuple(body), (), (), None, b.span))
+            b.store(self._starts[k], (q,), before)
+            joined = self._after(k, before, b.load(self._runs[k], (q,)), q)
+        flows = ((before,), (self._loop.inits[k],), tuple(body), (joined,), (after,), None)
+        b.loop(Loop(q, ZERO, self._parts, ONE, *flows, b.span))
 
     def _after(self, k: int, before: Sym, run: Sym, q: Sym) -> Atom:
         b, one = self._b, self._steps[k]
@@ -114,20 +125,20 @@ class Ahead:
             return b.let(one.op, before, run, type=before.type, fn=one.fn)
         both = b.let(one.op, run, before, type=before.type, fn=one.fn)
         kept = b.op("select", b.op("isnan", run), before, both)
-        return b.op("select", b.load(self._forgot[k], (b.op("sub", q, 1),)), run, kept)
+        return b.op("select", b.load(self._forgot[k], (q,)), run, kept)
 
     def start(self, k: int, part: Atom) -> Atom:
         """What a part starts with."""
         return self._b.load(self._starts[k], (part,))
 
     def ends(self, part: Atom, results: Sequence[Atom]) -> None:
-        """Keep what a part comes to, in place of its start."""
-        for k, starts in self._starts.items():
-            self._b.store(starts, (part,), results[k])
+        """Keep what a part comes to."""
+        for k, runs in self._runs.items():
+            self._b.store(runs, (part,), results[k])
 
     def result(self, k: int) -> Atom:
         """What all turns come to."""
-        return self._b.load(self._starts[k], (self._b.op("sub", self._parts, 1),))
+        return self._b.load(self._runs[k], (self._b.op("sub", self._parts, 1),))
 
 
 class _Forgets(Rewriter):

@@ -55,6 +55,7 @@ from adjit.transform.copies import redirected
 from adjit.transform.rising import cut, in_order, known_rows
 from adjit.transform.segments import Segments
 from adjit.transform.split import CannotSplitError, Pushed, Split, split_of
+from adjit.transform.terms import Terms
 
 MOST = 64
 """Parts of one loop at most: few enough to add up their results, enough for the threads of a large machine."""
@@ -131,17 +132,18 @@ class _Writer:
         effort = work(b, loop, self._turns)
         self._sizes = [one.size(b) for one in self._split.copies]
         self._parts = self._number(effort)
-        if not (self._split.copies or self._split.records or self._split.rows):
+        split = self._split
+        if not (split.copies or split.records or split.rows or split.steps):
             values = self._all()
             return b.block(), values
         env: dict[Sym, Atom] = {}
         alone = renamed((loop,), env)
-        with b.collect() as split:
+        with b.collect() as made:
             values = self._all()
         results = tuple(fresh(r) for r in loop.results)
         b.if_(
             self._may_split(),
-            tuple(split),
+            tuple(made),
             alone,
             values,
             tuple(env[r] for r in loop.results),
@@ -198,9 +200,9 @@ class _Writer:
         }
         self._segments = [Segments.made(b, one, loop, self._parts) for one in self._split.records]
         self._changes = {k: kind.by(b) for k, kind in enumerate(self._split.kinds) if isinstance(kind, Count)}
-        self._ahead = Ahead(b, loop, self._split.kinds, self._split.ahead, self._parts)
-        if self._ahead:
-            self._ahead.run(self._range)
+        self._terms = Terms(b, loop, self._lo, self._turns, self._split.ahead)
+        self._ahead = Ahead(b, loop, self._split.kinds, self._split.ahead, self._parts, self._terms)
+        self._ahead.run(self._range)
         if self._split.near:
             self._phases()
         else:
@@ -245,7 +247,7 @@ class _Writer:
     def _turned(self) -> bool:
         """Whether the turns of a loop that counts down run upwards: memory is read faster so."""
         assert isinstance(self._loop.step, Const)
-        return self._loop.step.integer < 0 and not self._ahead
+        return self._loop.step.integer < 0 and not self._split.steps
 
     def _range(self, part: Atom) -> Range:
         """The turns of a part, and what they begin with where that follows from their number."""
@@ -287,7 +289,7 @@ class _Writer:
         if self._split.rows:
             body = known_rows(body, self._split.rows)
         results = tuple(fresh(r) for r in loop.results)
-        body, nexts = inside_parts.apart(body), loop.nexts
+        body, nexts = self._terms.read(inside_parts.apart(body)), loop.nexts
         if self._turned():
             body, nexts = self._upwards(body)
         flows = {"inits": tuple(inits), "body": body, "nexts": nexts, "results": results}

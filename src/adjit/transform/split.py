@@ -54,6 +54,11 @@ class Split:
     rows: tuple[Rows, ...]
     ahead: Block
 
+    @property
+    def steps(self) -> bool:
+        """Whether turns look at running products, minima or maxima."""
+        return any(isinstance(kind, Steps) for kind in self.kinds)
+
 
 def split_of(loop: Loop, meetings: Meetings, slices: Slices, alias: Alias) -> Split:
     """How the loop is split. Raises CannotSplitError."""
