@@ -270,6 +270,18 @@ class TestParallel:
         found = aj.explain(aj.options(around, boundscheck=True), np.ones(9)).of(Parallel)
         assert "its indices are checked" in {p.reason for p in found}
 
+    def test_a_product_that_the_turns_look_at(self):
+        def product(x):
+            p = 1.0
+            for i in prange(len(x)):
+                p *= x[i]
+            return p
+
+        for fact in aj.explain(product, np.ones(9)).of(Parallel):
+            name = "dp" if fact.sweep == "reverse sweep" else "p"
+            assert not fact.reason
+            assert f"{name}: what each part starts with is found first" in fact.text
+
     def test_the_report_says_what_the_source_says(self):
         """Comments of the generated source and the report are made of the same notes."""
         n = 50_000
