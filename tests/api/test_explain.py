@@ -21,6 +21,7 @@ from adjit.transform.facts import (
     RolledBack,
     Ruled,
     Shadow,
+    Trusted,
     ZeroSlope,
 )
 
@@ -269,6 +270,18 @@ class TestParallel:
         found = aj.explain(aj.options(around, boundscheck=True), np.ones(9)).of(Parallel)
         assert "its indices are checked" in {p.reason for p in found}
 
+    def test_a_product_that_the_turns_look_at(self):
+        def product(x):
+            p = 1.0
+            for i in prange(len(x)):
+                p *= x[i]
+            return p
+
+        for fact in aj.explain(product, np.ones(9)).of(Parallel):
+            name = "dp" if fact.sweep == "reverse sweep" else "p"
+            assert not fact.reason
+            assert f"{name}: what each part starts with is found first" in fact.text
+
     def test_the_report_says_what_the_source_says(self):
         """Comments of the generated source and the report are made of the same notes."""
         n = 50_000
@@ -277,6 +290,43 @@ class TestParallel:
         for fact in report.of(Parallel):
             for access in fact.accesses:
                 assert f"{access.array}: {access.how}" in source
+
+
+class TestTrusted:
+    def test_a_scatter_is_taken_at_its_word(self):
+        def scatter(y, x, index):
+            for i in prange(len(x)):
+                y[index[i]] += x[i] * x[i]
+            return y[0]
+
+        report = aj.explain(scatter, np.zeros(5), np.ones(5), np.arange(5))
+        (fact,) = report.of(Trusted)
+        assert fact.array == "y" and fact.span.line == line(scatter, "+=")
+        assert "taken at your word" in fact.text and "aj.check_races" in fact.text
+        assert fact.text in str(report)
+
+    def test_so_is_a_sweep_in_place(self):
+        @aj.kernel
+        def relax(u, c):
+            i, j = aj.index(2)
+            if i > 0 and (i + j) % 2 == c:
+                u[i, j] = u[i - 1, j] * 0.5
+
+        (fact,) = aj.explain(relax, np.ones((4, 4)), 0, ndrange=(4, 4)).of(Trusted)
+        assert fact.array == "u"
+
+    def test_what_is_seen_to_be_apart_is_not(self):
+        def apart(x, y, index):
+            n = len(x)
+            total = np.zeros(3)
+            for i in prange(1, n - 1):
+                own = np.zeros(3)
+                own[index[i]] = x[i]
+                y[i + 1] = x[i - 1] * own[0]
+                aj.atomic_add(total, index[i], y[i + 1])
+            return total[0]
+
+        assert not aj.explain(apart, np.ones(5), np.ones(5), np.zeros(5, np.int64)).of(Trusted)
 
 
 class TestOperators:

@@ -191,3 +191,15 @@ class TestJvp:
                 aj.jvp(product, (X, 3.0, 4), tangents)
         with pytest.raises(aj.ArgumentError, match="tuples"):
             aj.jvp(product, X, CT)
+
+
+def test_keywords_of_f_are_constants_of_jvp():
+    def scaled(x, *, power, scale=2.0):
+        return scale * x**power
+
+    assert aj.jvp(scaled, (3.0,), (1.0,), power=2) == (18.0, 12.0)
+    assert aj.jvp(scaled, (3.0,), (1.0,), power=2, scale=1.0) == (9.0, 6.0)
+    with pytest.raises(TypeError, match="'power'"):
+        aj.jvp(scaled, (3.0,), (1.0,))
+    with pytest.raises(TypeError, match="wrong"):
+        aj.jvp(scaled, (3.0,), (1.0,), power=2, wrong=1)

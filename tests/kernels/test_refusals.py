@@ -276,3 +276,75 @@ def test_what_is_no_certain_race():
     overwrite_one = aj.jit(lambda y, x: overwrite(y, x, ndrange=1))
     overwrite_one(y, np.full(1, 7.0))
     assert y[0] == 7.0
+
+
+@pytest.mark.parametrize("update", [aj.atomic_add, aj.atomic_min, aj.atomic_max])
+def test_a_float_is_not_added_to_an_integer(update):
+    """It used to lose its fraction without a word: a histogram of weights below 1 stayed empty."""
+
+    @aj.kernel
+    def histogram(count, at, weight):
+        i = aj.index()
+        update(count, at[i], weight[i])
+
+    count, at = np.zeros(2, np.int64), np.array([0, 1, 1, 0])
+    with pytest.raises(
+        aj.UnsupportedError, match="an update of `count` with float64 would lose the fraction"
+    ) as one:
+        histogram(count, at, U * 0.6, ndrange=4)
+    assert "give the array a float dtype, or convert the value: int(v)" in str(one.value)
+    with pytest.raises(aj.ArgumentError, match="would lose the fraction"):
+        update(count, 0, 0.6)
+    assert count.tolist() == [0, 0]
+    histogram(count, at, np.array([3, 4, 5, 6]), ndrange=4)
+    aj.atomic_add(count, 0, 2)
+    floats = np.zeros(2)
+    histogram(floats, at, U * 0.6, ndrange=4)
+
+
+def test_a_kernel_chosen_by_data():
+    @aj.kernel
+    def double(u):
+        u[aj.index()] *= 2.0
+
+    def ternary(u, flag):
+        k = double if flag else p.square
+        k(u, ndrange=4)
+        return u[0]
+
+    def branch(u, flag):
+        if flag:
+            k = double
+        else:
+            k = p.square
+        k(u, ndrange=4)
+        return u[0]
+
+    def in_a_loop(u, n):
+        k = double
+        for _ in range(n):
+            k(u, ndrange=4)
+            k = p.square
+        return u[0]
+
+    for f in (ternary, branch, in_a_loop):
+        with pytest.raises(aj.UnsupportedError, match="call each in a branch of its own"):
+            aj.grad(f)(U, 1)
+
+    def each(u, flag):
+        if flag:
+            double(u, ndrange=4)
+        else:
+            p.square(u, ndrange=4)
+        return u[0]
+
+    assert aj.grad(each)(U * 3.0, True)[0] == 2.0
+    assert aj.grad(each)(U * 3.0, False)[0] == 6.0
+
+
+def test_jvp_takes_the_keywords_of_a_launch():
+    (states,), (tangent,) = aj.jvp(aj.pure(p.square), (U * 3.0,), (U,), ndrange=2)
+    np.testing.assert_array_equal(states, [9.0, 9.0, 3.0, 3.0])
+    np.testing.assert_array_equal(tangent, [6.0, 6.0, 1.0, 1.0])
+    with pytest.raises(aj.ArgumentError, match="ndrange of the kernel 'square' is -1"):
+        aj.jvp(aj.pure(p.square), (U,), (U,), ndrange=-1)

@@ -529,4 +529,121 @@ def f(x, y):
                 s += y[i] * j
     return s * s
 """, _vectors(2)),
+    "product of guarded powers": Program("""
+def f(x, y):
+    p = 1.5
+    q = 1.0
+    m = 2.0
+    for i in loop(x.shape[0]):
+        p *= x[i] ** 2 * 0.9
+        if y[i] > 1.0:
+            p *= 1.1 * y[i]
+        q /= x[i] + y[i]
+        m = min(m, x[i] * y[i])
+    return p + q * m
+""", _vectors(2)),
+    "products of rows of different lengths": Program("""
+def f(x, k):
+    p = 1.0
+    m = -1.0
+    for i in loop(x.shape[0]):
+        for j in range(k[i]):
+            p *= np.sin(x[i] * j) + 1.0
+            m = max(np.cos(x[i] * j) * x[i], m)
+    return p * m
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.integers(0, 4, n))),
+    "greatest of each turn's own array": Program("""
+def f(x):
+    m = -1.0
+    w = 1.0
+    for i in loop(x.shape[0]):
+        v = np.empty(3)
+        for j in range(3):
+            v[j] = x[i] * (j - 1)
+        m = max(m, v[2] - v[0])
+        w = min(w, v[0] + v[1])
+    return m * w
+""", _vectors(1)),
+    "product, then a sweep in place": Program("""
+def f(x):
+    p = 1.0
+    for i in loop(x.shape[0]):
+        p *= x[i]
+    for i in loop(x.shape[0]):
+        x[i] = x[i] * p
+    m = 0.0
+    for i in loop(x.shape[0]):
+        m = max(m, x[i] * x[i - 1])
+    return m + p
+""", _vectors(1)),
+    "two arrays of the turn's own extents": Program("""
+def f(x, k):
+    s = 0.0
+    for i in loop(x.shape[0]):
+        w = np.empty((k[i], 2))
+        for j in range(k[i]):
+            w[j, 0] = np.sin(x[i] * j)
+            w[j, 1] = w[j, 0] * x[i]
+        if k[i] > 1:
+            v = np.full(k[i] - 1, x[i])
+            for j in range(k[i] - 1):
+                v[j] *= w[j, 1] * w[j + 1, 0]
+            for j in range(k[i] - 1):
+                s += v[j] * v[k[i] - 2 - j]
+        s += np.sum(w)
+    return s
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.integers(0, 5, n))),
+    "arrays whose extents follow from values": Program("""
+def f(x, y):
+    s = 0.0
+    for _ in range(2):
+        for i in loop(x.shape[0]):
+            m = int(x[i] * 3.0) + 1
+            w = np.zeros(m)
+            w[0] = y[i]
+            for j in range(1, m):
+                w[j] = w[j - 1] * w[j - 1] * x[i]
+            s += w[m - 1] * w[-1]
+            y[i] = w[m // 2] * 0.5
+    return s + np.sum(y)
+""", _vectors(2)),
+    "local arrays of extents that a turn changes": Program("""
+def f(x, k):
+    s = 0.0
+    for i in loop(x.shape[0]):
+        k[i] = k[i] + 1
+        w = np.zeros(k[i])
+        for j in range(k[i]):
+            w[j] = x[i] * j
+            w[j] *= w[j]
+        s += w[k[i] - 1] * w[0] + w[k[i] // 2]
+    return s
+""", lambda rng, n: (rng.uniform(0.5, 1.5, n), rng.integers(0, 5, n))),
+    "rings by negative indices": Program("""
+def f(u):
+    n, m = u.shape
+    v = np.zeros((n, m))
+    for i in loop(n):
+        for j in range(m):
+            v[i, j] = u[i - 1, j] * u[i, j] + np.sin(u[i, j - 1]) - u[i - n + 1, j] + u[i, j - m]
+    return np.sum(v * v)
+""", lambda rng, n: (rng.uniform(0, 1, (n, n + 1)),)),
+    "rings, clamps and mirrors by tests": Program("""
+def f(u):
+    n, m = u.shape
+    v = np.zeros((n, m))
+    for i in loop(n):
+        up = i + 1 if i < n - 1 else 0
+        down = i - 1 if i > 0 else 1
+        for j in range(m):
+            if j == m - 1:
+                right = j
+            else:
+                right = j + 1
+            left = j - 2
+            if left < 0:
+                left += m
+            v[i, j] = u[up, j] * u[i, j] + u[down, j] - u[i, right] * u[i, left]
+    return np.sum(v * v)
+""", lambda rng, n: (rng.uniform(0, 1, (n, n + 1)),)),
 }  # fmt: skip

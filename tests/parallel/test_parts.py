@@ -178,7 +178,7 @@ def test_a_gradient_of_a_gradient() -> None:
     agree(aj.jvp(aj.grad(outer), (x,), along), aj.jvp(aj.grad(expected), (x,), along))
 
 
-IN_ORDER = {"product", "greatest", "local arrays of different extents"}
+IN_ORDER = {"local arrays of extents that a turn changes", "arrays whose extents follow from values"}
 """Programs with a loop that runs in order: what each turn needs of the one before is not to be had otherwise."""
 
 

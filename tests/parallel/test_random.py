@@ -42,8 +42,8 @@ def _term(r: random.Random) -> str:
     return shape.replace("{}", read)
 
 
-def _text(r: random.Random, recording: bool) -> str:
-    """A loop that reads at random places, and writes its own elements."""
+def _text(r: random.Random, recording: bool, totals: bool = False) -> str:
+    """A loop that reads at random places, and writes its own elements. totals: also products, minima and maxima."""
     lines = ["t = 0.0", "k = i % n"]
     for _ in range(r.randint(1, 3)):
         kind = r.random()
@@ -60,6 +60,7 @@ def _text(r: random.Random, recording: bool) -> str:
             lines.append(f"s {r.choice(('+=', '-='))} {_term(r)}")
     for _ in range(r.randint(0, 2) if recording else 0):
         lines += _recording(r)
+    lines += _totals(r) if totals else []
     lines.append(r.choice(("o[i] = t", "o[i] = t * t", "o[i] += t", "o[i] = o[i] * t")))
     lines += ["s += t"] if r.random() < 0.4 else []
     lo, hi = r.choice((("", "n"), ("1, ", "n - 1"), ("", "n - 2"), ("2, ", "n")))
@@ -67,9 +68,31 @@ def _text(r: random.Random, recording: bool) -> str:
     after = r.choice(("x, o = o, x", "pass", "pass"))
     return (
         "def f(x, y, z, w, m, q, rows, alpha):\n    n = x.shape[0]\n    h = np.zeros(n)\n    o = y * z\n    s = 0.0\n"
+        f"{_TOTALS if totals else ''}"
         f"    for _ in range({r.randint(1, 2)}):\n        for i in loop({lo}{hi}):\n{loop}\n        {after}\n"
-        "    return s + np.sum(o * o) + np.sum(h * h) + np.sum(x)\n"
+        f"    return s + np.sum(o * o) + np.sum(h * h) + np.sum(x){' + p * 0.1 + g * b' if totals else ''}\n"
     )
+
+
+_TOTALS = "    p = 0.7\n    g = -1.0\n    b = 2.0\n"
+
+
+def _totals(r: random.Random) -> list[str]:
+    """Running products, minima and maxima."""
+    lines: list[str] = []
+    for _ in range(r.randint(1, 3)):
+        term = r.choice(("t", "np.sin(t)", "(t - 1.0)", "v[i % 3]", _term(r), _term(r)))
+        kinds = ["p *= {} * 0.5 + 0.4", "p /= {} + 3.0", "g = max(g, {})", "g = max({}, g)", "b = min({}, b)"]
+        made = ["v = np.empty(3)", "for k in range(3):", "    v[k] = t * k + x[i]"] if "v[" in term else []
+        if r.random() < 0.2:
+            made = ["v = np.empty(i % 4 + 1)", "for k in range(i % 4 + 1):", "    v[k] = np.cos(x[i] * k)"]
+            term = "v[i % 4] * v[i // 4 % (i % 4 + 1)]"
+        lines += [*made, r.choice(kinds).replace("{}", term)]
+        if r.random() < 0.3:
+            lines[-1:] = [f"if {r.choice(('x[i] > 1.0', 'i % 3 == 1'))}:", f"    {lines[-1]}"]
+        elif r.random() < 0.3 and "v[" not in term:
+            lines[-1:] = [f"for k in range({r.choice(('2', 'q[i] % 3', 'i % 4'))}):", f"    {lines[-1]}"]
+    return lines
 
 
 def _recording(r: random.Random) -> list[str]:
@@ -110,14 +133,14 @@ def _arguments(rng: np.random.Generator, n: int) -> tuple[object, ...]:
     return x, y, z, rng.uniform(0.5, 1.5, 1), rng.uniform(0.5, 1.5, (n, n)), rng.integers(0, n, n), rows, 0.7
 
 
-SEEDS = [k if k % 3 == 0 else pytest.param(k, marks=pytest.mark.slow) for k in range(150)]
+SEEDS = [k if k % 3 == 0 else pytest.param(k, marks=pytest.mark.slow) for k in range(210)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_loops_agree_with_the_loops_in_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADJIT_UNCOMPILED", "1")
     monkeypatch.setattr(parts, "GRAIN", 1)
-    program = Program(_text(random.Random(seed), seed >= 60), _arguments)
+    program = Program(_text(random.Random(seed), 60 <= seed < 180, seed >= 150), _arguments)
     threaded, plain = program.function(numba.prange), program.function(range)
     for n in (4, 11):
         args = program.arguments(np.random.default_rng(seed), n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -235,8 +236,9 @@ LEGAL: list[Callable[..., None]] = [
     three_colours,
     other_rows,
     strides,
+    wraps,
 ]
-LEFT = [reads_what_it_adds_to, changes_what_others_read, wraps, far_apart]
+LEFT = [reads_what_it_adds_to, changes_what_others_read, far_apart]
 SHAPES = [(6, 7), (3, 3), (2, 5), (5, 2), (1, 1), (3, 4), (4, 3), (0, 3), (0, 0), (2, 2), (5, 40)]
 
 
@@ -385,6 +387,95 @@ def bent(seed: int) -> tuple[str, tuple[int, ...]]:
 
 def test_random_rings_and_clamps(tmp_path: Path) -> None:
     assert sum(random_one(tmp_path, seed, *bent(seed), more=2) for seed in range(120)) >= 60
+
+
+def chosen(name: str, size: str, r: random.Random) -> list[str]:
+    """Lines that give an index by a test: a ring, a clamp, a mirror, or something like it that is none."""
+    o = r.choice((1, 1, 1, 2, 3))
+    up = r.random() < 0.5
+    if up:
+        near = f"{name} + {o}"
+        test = r.choice(
+            (f"{name} < {size} - {o}", f"{near} < {size}", f"{name} <= {size} - {o + 1}", f"{size} > {near}")
+        )
+        ends = [
+            f"{name} + {o} - {size}",
+            f"{size} - 1",
+            f"2 * {size} - {2 + o} - {name}",
+            f"{size} - 2",
+            name,
+            "0",
+        ]
+        edge = f"{name} == {size} - 1"
+    else:
+        near = f"{name} - {o}"
+        test = r.choice((f"{name} >= {o}", f"{near} >= 0", f"{name} > {o - 1}", f"0 <= {near}"))
+        ends = [f"{name} - {o} + {size}", "0", f"{o} - {name}", "1", name, f"{size} - 1"]
+        edge = f"{name} == 0"
+    if o == 1 and r.random() < 0.3:
+        test = f"not ({edge})" if r.random() < 0.5 else edge.replace("==", "!=")
+    if r.random() < 0.1:
+        test = f"{name} < 2"
+    other = r.choice(ends)
+    if r.random() < 0.5:
+        return [f"{{}} = {near} if {test} else {other}"]
+    if r.random() < 0.5:
+        return [f"if not ({test}):", f"    {{}} = {other}", "else:", f"    {{}} = {near}"]
+    return [f"{{}} = {near}", f"if not ({test}):", f"    {{}} = {other}"]
+
+
+def turned(seed: int, longer: bool) -> tuple[str, tuple[int, ...]]:
+    """A nest that pushes to places that a test or a negative index brings back. longer: b is, by three places."""
+    r = random.Random(seed * 13 + longer)
+    rank = r.choice((1, 2, 2, 2, 3))
+    names = "ijk"[:rank]
+    sizes = ", ".join(n + "_n" for n in names)
+    lines = ["def program(a, b, c):", f"    {sizes}{',' * (rank == 1)} = a.shape"]
+    places: list[list[str]] = []
+    reads: list[list[str]] = []
+    least: list[int] = []
+    for depth, n in enumerate(names):
+        pad, size = "    " * (depth + 1), f"{n}_n"
+        lines.append(f"{pad}for {n} in {r.choice((f'range({size})', f'range({size} - 1, -1, -1)'))}:")
+        found, read, most = [n], [n], 1
+        for k in range(r.randint(1, 3)):
+            if r.random() < 0.4:
+                o = r.choice((1, 1, 2, 3))
+                far = r.choice((f"{n} - {o}", f"{n} - {o}", f"{n} - {size} + {o}", f"{n} - {size}"))
+                found.append(far)
+                read.append(far)
+                most = max(most, o)
+                continue
+            made = chosen(n, size, r)
+            lines += [f"{pad}    {line.format(f'{n}{k}')}" for line in made]
+            found.append(f"{n}{k}")
+            read.append(f"{n}{k}")
+            most = 4
+        places.append(found)
+        reads.append(read)
+        least.append(most)
+    pad = "    " * (rank + 1)
+    plain = ", ".join(names)
+    at = lambda: ", ".join(map(r.choice, places))
+    lines.append(f"{pad}w = a[{plain}] * {r.choice(('0.2', f'c[{at()}]', f'c[{plain}]'))}")
+    for _ in range(r.randint(2, 5)):
+        term = r.choice(("w", "w", "w", f"w * c[{at()}]", f"a[{at()}]", "2.0"))
+        lines.append(f"{pad}b[{at()}] {r.choice(('+=', '-='))} {term}")
+    if r.random() < 0.3:
+        lines.append(
+            f"{pad}{r.choice('ac')}[{r.choice((plain, plain, at()))}] {r.choice(('= 0.0', '+= 1.0'))}"
+        )
+    return "\n".join(lines) + "\n", tuple(r.choice((m, m, m + 1, m + 3, 9)) for m in least)
+
+
+@pytest.mark.parametrize("longer", [False, True])
+def test_random_tests_and_negative_indices(tmp_path: Path, longer: bool) -> None:
+    """Programs that leave their arrays are passed over."""
+    more, changed = 3 * longer, 0
+    for seed in range(150):
+        with contextlib.suppress(IndexError):
+            changed += random_one(tmp_path, seed, *turned(seed, longer), more=more)
+    assert changed >= 50
 
 
 def fresh_zeros(text: str) -> str:

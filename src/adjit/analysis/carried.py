@@ -144,20 +144,27 @@ class Chain:
         self._made = made
         self.ops: set[tuple[str, str | None]] = set()
         self.consumed: Counter[Atom] = Counter()
+        self._seen: set[Sym] = set()
 
     def reaches(self, a: Atom, start: Sym) -> bool:
         """Whether `a` is `start` and some terms; `consumed` then has every use on the way."""
         if not isinstance(a, Sym):
             return False
         self.consumed[a] += 1
-        if a == start:
+        if a == start or a in self._seen:  # by another branch: what it is made of uses its operands once
             return True
+        found = self._made_of(a, start)
+        if found:
+            self._seen.add(a)
+        return found
+
+    def _made_of(self, a: Sym, start: Sym) -> bool:
         stmt = self._made.get(a)
         match stmt:
             case Let(op="add" | "mul" | "min" | "max" | "and_" | "or_") if stmt.fn in (None, "min", "max"):
                 return self._operation(stmt, start)
-            case Let(op="sub", fn=None):
-                self.ops.add(("add", None))
+            case Let(op="sub" | "div", fn=None):
+                self.ops.add(("add" if stmt.op == "sub" else "mul", None))
                 return stmt.args[0].type == stmt.target.type and self.reaches(stmt.args[0], start)
             case Let(op="select"):
                 return all(self._same_type(x, stmt) and self.reaches(x, start) for x in stmt.args[1:])
@@ -180,8 +187,8 @@ class Chain:
         for x in stmt.args:
             if not self._same_type(x, stmt):
                 continue
-            kept, ops = self.consumed.copy(), set(self.ops)
+            before = self.consumed.copy(), set(self.ops), set(self._seen)
             if self.reaches(x, start):
                 return True
-            self.consumed, self.ops = kept, ops
+            self.consumed, self.ops, self._seen = before
         return False

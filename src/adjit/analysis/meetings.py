@@ -6,8 +6,8 @@ atomic operations). For each array that a loop updates this finds which of these
 * *apart*: an axis is indexed by the loop's index and one constant, so each turn has elements of its own;
 * *near*: an axis is indexed within a fixed distance of the loop's index (`i - 1` to `i + 1`, clamped, or around a
   ring by `%`): turns far from each other never meet;
-* *rows*: an axis is indexed from `starts[i]` to `starts[i + 1]`: turns have elements of their own where `starts` never
-  falls, which the program looks at before the loop;
+* *rows*: an axis is indexed from `starts[i]` to `starts[i + 1]`, or in a view of these places: turns have elements of
+  their own where `starts` never falls, which the program looks at before the loop;
 * *anywhere*: nothing is known of the elements.
 """
 
@@ -129,6 +129,10 @@ class Rows:
     starts: Sym
     at: int
     ends: tuple[Sym, ...] = field(compare=False)
+
+
+Place = Atom | Rows | None
+"""The index along an axis, or a row in which it is; None where it is not known."""
 
 
 @dataclass
@@ -265,28 +269,44 @@ class _Places:
         # first <= index <= last
         self._first, self._last = ((loop.lo, 0), (loop.hi, -1)) if forward else ((loop.hi, 1), (loop.lo, 0))
 
-    def of(self, array: Sym, index: tuple[Atom, ...]) -> tuple[Sym | None, tuple[Atom | None, ...]]:
-        """The array from outside that is accessed, and the index of each axis; None where that is not known."""
-        places: tuple[Atom | None, ...] = index
+    def of(self, array: Sym, index: tuple[Atom, ...]) -> tuple[Sym | None, tuple[Place, ...]]:
+        """The array from outside that is accessed, and the index of each axis; None where that is not known.
+
+        In a view of a row the index is somewhere in the row, whatever it is in the view.
+        """
+        places: tuple[Place, ...] = index
         while array in self._inside:
             view = self._made.get(array)
             if not isinstance(view, View):
                 return None, ()
             places = _through(view, places)
+            if view.index:
+                pairs = zip(view.index, places, strict=True)
+                places = tuple(self._row(i) or p if isinstance(i, Slice) else p for i, p in pairs)
             array = view.array
         return array, places
 
-    def reach(self, a: Atom | None) -> Reach | None:
+    def _row(self, item: Slice) -> Rows | None:
+        return None if item.step is not None else self._between_starts(item.start, item.stop, 0)
+
+    def reach(self, a: Place) -> Reach | None:
         """How far the index is from the loop's; None if that is not known."""
-        if a is None or self._loop.index is None or not self._affine.nonnegative(self._loop.index):
+        if (
+            a is None
+            or isinstance(a, Rows)
+            or self._loop.index is None
+            or not self._affine.nonnegative(self._loop.index)
+        ):
             return None
         found = self._relative(a)
         if found is None or found.ring or self._affine.nonnegative(a):
             return found
         return replace(found, wraps=True)
 
-    def rows(self, a: Atom | None) -> Rows | None:
+    def rows(self, a: Place) -> Rows | None:
         """The row that the index runs along, where that is read in every turn; None if it is not known to be one."""
+        if isinstance(a, Rows):
+            return a
         k = _bare(a, self._made)
         loop = self._loops.get(k) if isinstance(k, Sym) else None
         if loop is None or loop.stop is not None or not isinstance(loop.step, Const):
@@ -295,7 +315,11 @@ class _Places:
             return None
         up = loop.step.integer > 0
         first, end = (loop.lo, loop.hi) if up else (loop.hi, loop.lo)
-        low, high = (self._start(x, 0 if up else -1) for x in (first, end))
+        return self._between_starts(first, end, 0 if up else -1)
+
+    def _between_starts(self, first: Atom | None, end: Atom | None, offset: int) -> Rows | None:
+        """The row from `first` to `end`, each moved by the offset."""
+        low, high = (self._start(x, offset) for x in (first, end))
         if low is None or high is None or low.starts != high.starts or low.at + 1 != high.at:
             return None
         return replace(low, ends=(*low.ends, *high.ends))
@@ -310,8 +334,17 @@ class _Places:
             return None
         if load.array in self._inside or not any(s is load for s in self._loop.body):
             return None
-        i, at = self._affine.split(load.index[0])
+        i, at = self._base(load.index[0])
         return Rows(load.array, at, (load.target,)) if i == self._loop.index else None
+
+    def _base(self, a: Atom) -> tuple[Atom | None, int]:
+        """The integer as another one and a constant, signs and types aside."""
+        base, offset = self._affine.split(a)
+        bare = _bare(base, self._made)
+        if bare is None or bare == base:
+            return base, offset
+        inner, more = self._base(bare)
+        return inner, offset + more
 
     def _relative(self, a: Atom) -> Reach | None:
         if a == self._loop.index:
@@ -443,12 +476,12 @@ def _bare(a: Atom | None, made: dict[Sym, Stmt]) -> Atom | None:
     return a
 
 
-def _through(view: View, places: tuple[Atom | None, ...]) -> tuple[Atom | None, ...]:
+def _through(view: View, places: tuple[Place, ...]) -> tuple[Place, ...]:
     """The index of the view's array, from one of the view."""
     if view.shape is not None:
         return (None,) * view.array.type.ndim  # type: ignore[union-attr]
     if view.axes is not None:
-        found: list[Atom | None] = [None] * view.array.type.ndim  # type: ignore[union-attr]
+        found: list[Place] = [None] * view.array.type.ndim  # type: ignore[union-attr]
         for axis, place in zip(view.axes, places, strict=True):
             if axis is not None:
                 found[axis] = place

@@ -411,6 +411,13 @@ class Retyper:
         assert isinstance(array.type, Array)
         if array.type.readonly:
             raise UnsupportedError(f"`{array.name}` is read-only and is written", span=store.span)
+        if store.update and array.type.dtype.is_integral and value.type.differentiable:
+            raise UnsupportedError(
+                f"an update of `{array.name}` with {_shown(value.type)} would lose the fraction: its elements are "
+                f"{_shown(array.type.dtype)}",
+                "give the array a float dtype, or convert the value: int(v)",
+                store.span,
+            )
         if not numba_types.can_store(array.type, tuple(to_numba(t) for t in index), value.type):
             reason = f"Numba cannot store {_shown(value.type)} in {_shown(array.type)}"
             raise UnsupportedError(reason, span=store.span)

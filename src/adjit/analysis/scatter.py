@@ -20,6 +20,8 @@ from adjit.analysis.bends import Bends, Bent, Kinds
 from adjit.analysis.distinct import Distinct
 from adjit.analysis.increments import Increment, increments
 from adjit.analysis.lattice import Head
+from adjit.analysis.ranges import ranges_of
+from adjit.analysis.regions import Regions
 from adjit.ir.core import Atom, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.visit import operands
 
@@ -100,6 +102,10 @@ class Group:
     places: tuple[int, ...]
     """By loop: how far the residue class of the places is moved from that of the turns (0 where all turns are)."""
     members: list[Push] = field(default_factory=list)
+    sized: set[tuple[int, int]] = field(default_factory=set)
+    """Axes that are indexed from their end: each must have as many places as the loop of that level has turns."""
+    least: set[tuple[int, int]] = field(default_factory=set)
+    """Loops, and how many turns each must have."""
 
 
 class Scatters:
@@ -107,7 +113,8 @@ class Scatters:
 
     def __init__(self, function: Function):
         self._distinct = Distinct(function, Alias(function))
-        self.affine = Affine.of(function)
+        self._ranges = ranges_of(function)
+        self.affine = Affine(Regions(function).definition, self._ranges.bounds)
         self._bends: tuple[Nest, Bends] | None = None
 
     def of(self, nest: Nest) -> list[Group]:
@@ -137,6 +144,8 @@ class Scatters:
                 group = Group(array, form.axes, form.rest, places)
                 groups.append(group)
             group.members.append(Push(one, form.offset, form.bends))
+            group.sized |= form.sized
+            group.least |= form.least
         forms = [self._form(nest, access, own) for access in others]
         return [g for g in groups if all(_elsewhere(nest, g, f) for f in forms)]
 
@@ -148,9 +157,13 @@ class Scatters:
         bends = self.bends(nest)
         along: dict[int, tuple[int, Bent]] = {}
         rest: dict[int, Atom] = {}
+        sized: set[tuple[int, int]] = set()
         for axis, a in enumerate(access.index):
             base, _ = self.affine.split(a)
             found = bends.of(a) or bends.straight(a)
+            if found is None:
+                found = bends.counted_back(a)
+                sized |= set() if found is None else {(axis, found.level)}
             if found is not None:
                 if found.level in along:
                     return None
@@ -165,13 +178,14 @@ class Scatters:
         if any(f.kinds for _, f in followed) and any(h.modulus > 1 for h in nest.heads):
             return None
         axes, offset = tuple(axis for axis, _ in followed), tuple(f.offset for _, f in followed)
-        return _Form(rest, axes, offset, tuple(f.kinds for _, f in followed))
+        least = frozenset((f.level, f.least) for _, f in followed if f.least)
+        return _Form(rest, axes, offset, tuple(f.kinds for _, f in followed), frozenset(sized), least)
 
     def bends(self, nest: Nest) -> Bends:
         """The bent indices of a nest."""
         if self._bends is None or self._bends[0] is not nest:
             lets = {s.target: s for s in nest.body if isinstance(s, Let)}
-            self._bends = nest, Bends(nest.heads, lets, self.affine)
+            self._bends = nest, Bends(nest.heads, lets, self.affine, self._ranges.form)
         return self._bends[1]
 
     def _steady(self, nest: Nest, member: Push, touched: _Touched) -> bool:
@@ -242,6 +256,10 @@ class _Form:
     axes: tuple[int, ...]
     offset: Offset
     bends: tuple[Kinds, ...]
+    sized: frozenset[tuple[int, int]]
+    """Axis and loop, where the axis must have as many places as the loop has turns."""
+    least: frozenset[tuple[int, int]]
+    """Loop, and how many turns it must have."""
 
 
 def _places(nest: Nest, offset: Offset) -> tuple[int, ...]:

@@ -21,6 +21,10 @@ _CHEAP = frozenset(
 _INTEGER = frozenset({"add", "sub", "mul", "neg", "min", "max", "dim", "nonneg", "mod", "floordiv", "cast"})
 _COSTLY = 10
 """Operations that a division or a function counts for."""
+_QUICK = frozenset(
+    {"div", "fdiv", "mod", "floordiv", "sqrt", "floor", "ceil", "trunc", "rint", "sign", "nonneg"}
+)
+"""No cheap ones, but quicker than a number that is written and read again."""
 _WHOLE = 1000
 """Operations that one of whole arrays counts for."""
 
@@ -33,6 +37,13 @@ def work(b: Builder, loop: Loop, count: Atom) -> Atom:
     for a in more:
         total = b.op("add", total, a)
     return b.op("mul", count, total)
+
+
+def is_slow(let: Let) -> bool:
+    """Whether it takes longer than to write the result to memory and read it again."""
+    if let.op == "pow" and isinstance(let.args[1], Const):
+        return False
+    return let.op not in _CHEAP and let.op not in _QUICK and let.target.type.differentiable
 
 
 class _Work:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from adjit.api.custom import NumbaCallable
+from adjit.errors import ArgumentError
 
 
 def _add(a: Any, i: Any, v: Any) -> Any:
@@ -36,6 +39,12 @@ class AtomicUpdate(NumbaCallable):
         self._plain = plain
 
     def __call__(self, a: Any, i: Any, v: Any) -> Any:
+        kind = getattr(getattr(a, "dtype", None), "kind", "")
+        if kind in "iub" and kind and isinstance(v, float | complex | np.floating | np.complexfloating):
+            raise ArgumentError(
+                f"{self.__name__} of {v!r} to an element of an array of {a.dtype} would lose the fraction",
+                "give the array a float dtype, or convert the value: int(v)",
+            )
         return self._plain(a, i, v)
 
     def __repr__(self) -> str:
@@ -47,8 +56,8 @@ atomic_add = AtomicUpdate(
     _add,
     """`a[i] += v` as one step, in a kernel or a `prange` loop; i is an int, or a tuple of as many as axes.
 
-    Returns: the element as it was before. In plain njit code, which adjit does not compile, it is not one step: loops
-    there must run in order.
+    Returns: the element as it was before. A float is not added to an integer array, as in `np.add.at`. In plain njit
+    code, which adjit does not compile, it is not one step: loops there must run in order.
     """,
 )
 atomic_min = AtomicUpdate(

@@ -16,11 +16,14 @@ from adjit.ir.structure import Spec
 from adjit.runtime.foreign import ForeignArrays
 
 
-def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """The value of `f(*primals)` and its derivative along `tangents`.
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
+) -> tuple[Any, Any]:
+    """The value of `f(*primals, **kwargs)` and its derivative along `tangents`.
 
     Arguments: one tangent per primal, of its structure, shape and dtype; None means zero, also inside tuples, and
-    is the only tangent of integers, bools, functions and None. Tangents are never mutated.
+    is the only tangent of integers, bools, functions and None. Tangents are never mutated. kwargs: keywords of f (a
+    kernel's `ndrange`), constant: what is to have a tangent is a primal.
     Returns: `(value, tangent)`, the tangent with the structure of the value, None for parts without a derivative.
     Arrays that f writes end as the plain call leaves them. The tangent of a complex number is complex: the change of
     the number itself.
@@ -35,7 +38,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         raise ArgumentError(reason, "give one tangent per primal, None for zero")
     source = source_of(f)
     signature = source.signature
-    values = signature.bind(tuple(primals), {})
+    values = signature.bind(tuple(primals), kwargs)
     full = list(_blank(values)) if signature.names else []
     for k, tangent in enumerate(tangents):
         parameter, item = signature.parameter(k)

@@ -18,6 +18,7 @@ from adjit.frontend.liveness import Scope
 from adjit.frontend.options import Options
 from adjit.frontend.shown import Copy
 from adjit.frontend.values import (
+    CALL_EACH,
     FIRST_TURN,
     NONE,
     UNBOUND,
@@ -31,11 +32,11 @@ from adjit.frontend.values import (
     Unbound,
     Value,
     atoms,
+    conflict,
     is_atom,
     is_iterator,
     joined_type,
     kind,
-    kinds,
     same_static,
 )
 from adjit.ir.builder import Builder
@@ -336,7 +337,8 @@ class Lowering:
             raise DeadPath
         value = self.env.names.pop("$value")
         if isinstance(value, Conflict):
-            self.refuse(node, f"one branch gives {value.kinds[0]}, the other {value.kinds[1]}")
+            remedy = CALL_EACH if value.functions else ""
+            self.refuse(node, f"one branch gives {value.kinds[0]}, the other {value.kinds[1]}", remedy)
         return value
 
     def guarded(self, flags: list[Atom], run: Callable[[], None]) -> None:
@@ -513,7 +515,7 @@ def meet(name: str, a: Value, b: Value, flow: Flow) -> Value:
         elif isinstance(b, Undef):
             b = Undef(a.type)
         joined = joined_type(a.type, b.type)
-        return Conflict(kinds(a, b)) if joined is None else flow.meet(a, b, joined, hint_of(name))
+        return conflict(a, b) if joined is None else flow.meet(a, b, joined, hint_of(name))
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         if a.cls is b.cls and len(a.items) == len(b.items):
             items = tuple(meet(name, x, y, flow) for x, y in zip(a.items, b.items, strict=True))
@@ -521,7 +523,7 @@ def meet(name: str, a: Value, b: Value, flow: Flow) -> Value:
             return TupleValue(items, a.cls) if clash is None else clash
     elif same_static(a, b):
         return a
-    return a if isinstance(a, Conflict) else b if isinstance(b, Conflict) else Conflict(kinds(a, b))
+    return a if isinstance(a, Conflict) else b if isinstance(b, Conflict) else conflict(a, b)
 
 
 def portable(value: Value) -> bool:

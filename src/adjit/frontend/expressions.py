@@ -169,7 +169,7 @@ def lookup(lx: Lowering, name: str, node: ast.AST) -> Value:
         a, b = value.kinds
         if "nothing" in value.kinds:
             lx.refuse(node, f"'{name}' is {a if b == 'nothing' else b} on one path and not bound on another")
-        lx.refuse(node, f"'{name}' is {a} on one path and {b} on another", two_names(value.kinds))
+        lx.refuse(node, f"'{name}' is {a} on one path and {b} on another", two_names(value))
     return value
 
 

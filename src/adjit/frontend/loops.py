@@ -38,9 +38,9 @@ from adjit.frontend.values import (
     Value,
     atoms,
     carried_type,
+    conflict,
     fits,
     kind,
-    kinds,
     rebuild,
     two_names,
 )
@@ -134,11 +134,12 @@ class _Plan:
                     self.guesses[slot.name] = value
                 return None
         if found is None:
-            before, after = kinds(slot.template, value)
+            both = conflict(slot.template, value)
+            before, after = both.kinds
             self.lx.refuse(
                 self.node,
                 f"'{slot.name}' is {before} at the start of a turn of this loop and {after} at its end",
-                two_names((before, after)),
+                two_names(both),
             )
         return found
 
@@ -160,7 +161,7 @@ class _Plan:
             raise AssertionError
         found = fits(old, template)
         if found is None:
-            return None, Conflict(kinds(old, value))
+            return None, conflict(old, value)
         if not found:
             return None, value
         slot = self.slot(name, UNBOUND, template)

@@ -176,9 +176,13 @@ class Once:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conflict:
-    """A name that is bound to values of different kinds on different paths: refused when it is read."""
+    """A name that is bound to values of different kinds on different paths: refused when it is read.
+
+    functions: whether both are functions.
+    """
 
     kinds: tuple[str, str]
+    functions: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,11 +286,30 @@ def kinds(a: Value, b: Value) -> tuple[str, str]:
     return first, second
 
 
-def two_names(kinds: tuple[str, str]) -> str:
+def conflict(a: Value, b: Value) -> Conflict:
+    """What a name is that is `a` on one path and `b` on another, which cannot be joined."""
+    return Conflict(kinds(a, b), _is_function(a) and _is_function(b))
+
+
+def _is_function(value: Value) -> bool:
+    return isinstance(value, Closure | Partial | GradientOf | Method) or (
+        isinstance(value, Static) and callable(value.value)
+    )
+
+
+def two_names(value: Conflict) -> str:
     """What to write for a name that would stand for two kinds of values."""
-    if "None" in kinds:
+    if value.functions:
+        return CALL_EACH
+    if "None" in value.kinds:
         return "use two names: a number from the start, and a bool that says whether it is set"
     return "use two names"
+
+
+CALL_EACH = (
+    "which function or kernel is called must be known when the program is compiled: "
+    "call each in a branch of its own (if c: a(...) else: b(...))"
+)
 
 
 def describe(value: object) -> str:

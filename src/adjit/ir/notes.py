@@ -8,6 +8,8 @@ APART = "each turn its own elements"
 NEAR = "every second part at once"
 COPIED = "a copy for each part"
 """How the turns of a loop on threads update an array, without atomic operations."""
+AHEAD = "what each part starts with is found first"
+"""How a loop on threads has a number that each turn takes from the one before."""
 
 
 def rows_apart(starts: str) -> str:
@@ -17,12 +19,17 @@ def rows_apart(starts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OnThreads:
-    """The loop runs in parts, on threads. updates: arrays that its turns update, each with how."""
+    """The loop runs in parts, on threads. updates: arrays that its turns update, each with how.
+
+    ahead: running products, minima and maxima that the turns look at.
+    """
 
     updates: tuple[tuple[str, str], ...]
+    ahead: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return "; ".join(["on threads", *(f"{array}: {how}" for array, how in self.updates)])
+        known = [(name, AHEAD) for name in self.ahead]
+        return "; ".join(["on threads", *(f"{name}: {how}" for name, how in (*self.updates, *known))])
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from adjit.transform.facts import Fact
 from adjit.transform.loop_facts import of_loops
 from adjit.transform.plan_facts import of_plan
 from adjit.transform.primal import primal_of
-from adjit.transform.primal_facts import of_activity, of_promotions, of_rules, of_shadows
+from adjit.transform.primal_facts import of_activity, of_promotions, of_races, of_rules, of_shadows
 from adjit.transform.reverse import Reversed
 from adjit.transform.slopes import carries
 
@@ -59,6 +59,7 @@ def explained(request: Request, leaves: Sequence[object], plain: bool) -> Explai
         facts += of_activity(primal.function, activity)
         facts += of_shadows(primal.function, activity, active, Evaluate(primal.function, values))
     facts += _of_units(made, values)
+    facts += of_races(primal.function)
     lines = dict.fromkeys(s.span for f in (typed.function, *typed.function.functions) for s in walk(f.body))
     name = typed.function.name.partition(".")[0]
     return Explained(name, typed.function.span, typed.out, tuple(lines), tuple(dict.fromkeys(facts)))

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adjit.ir.core import Block, Function, If, Let, Stmt, Undef
-from adjit.ir.types import Scalar
+from adjit.ir.core import Block, Function, If, Let, Loop, Stmt, Undef
+from adjit.ir.types import INT64, Scalar
 from adjit.ir.visit import Rewriter
 
 _CHEAP = frozenset(
     {"add", "sub", "mul", "neg", "pos", "fdiv", "szmul", "select", "lt", "le", "gt", "ge", "eq", "ne", "not_"}
     | {"min", "max", "abs", "cast"}
 )
+_WHOLE = frozenset({"add", "sub", "mul", "neg", "pos"})
 _LIMIT = 32  # operations of both sides; a misprediction costs about as much
 
 
@@ -30,10 +31,32 @@ class _Choose(Rewriter):
         values = (*stmt.then_values, *stmt.else_values)
         if not cheap or any(isinstance(v, Undef) or not _float(v.type) for v in values):
             return (stmt,)
-        out: list[Stmt] = [*stmt.then, *stmt.els]
-        for r, a, b in zip(stmt.results, stmt.then_values, stmt.else_values, strict=True):
-            out.append(Let(r, "select", (stmt.cond, a, b), None, stmt.span))
-        return tuple(out)
+        return (*stmt.then, *stmt.els, *_selects(stmt))
+
+
+class _Indices(Rewriter):
+    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        stmt = self.rebuild(stmt)
+        if not isinstance(stmt, If) or not stmt.results:
+            return (stmt,)
+        values = (*stmt.then_values, *stmt.else_values)
+        sides = (*stmt.then, *stmt.els)
+        whole = all(isinstance(s, Let) and s.op in _WHOLE and s.target.type == INT64 for s in sides)
+        if not whole or any(isinstance(v, Undef) or v.type != INT64 for v in values):
+            return (stmt,)
+        return (*sides, *_selects(stmt))
+
+
+def chosen_indices(loop: Loop) -> Loop:
+    """The loop with branches that only choose between sums of integers as selects."""
+    (chosen,) = _Indices().stmt(loop)
+    assert isinstance(chosen, Loop)
+    return chosen
+
+
+def _selects(stmt: If) -> list[Stmt]:
+    pairs = zip(stmt.results, stmt.then_values, stmt.else_values, strict=True)
+    return [Let(r, "select", (stmt.cond, a, b), None, stmt.span) for r, a, b in pairs]
 
 
 def _float(t: object) -> bool:

@@ -202,6 +202,21 @@ class Parallel(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Trusted(Fact):
+    """A store of a parallel loop, where nothing shows that each turn has elements of its own."""
+
+    topic = "Taken at your word"
+    array: str
+
+    @property
+    def text(self) -> str:
+        return (
+            f"it is taken at your word that no turn touches an element of {self.array} that another one writes: "
+            "derivatives rely on it, and aj.check_races tests it on a run"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PulledSum(Fact):
     """Sums into an array that a loop nest pulled instead of pushing."""
 
@@ -250,6 +265,7 @@ KINDS: tuple[type[Fact], ...] = (
     Shadow,
     Promoted,
     Parallel,
+    Trusted,
     PulledSum,
     ZeroSlope,
     Ruled,

@@ -21,10 +21,12 @@ from dataclasses import replace
 from adjit.analysis.bends import Bends
 from adjit.analysis.scatter import Group, Nest, Push, Scatters, steady_bounds
 from adjit.ir.builder import Builder
-from adjit.ir.core import Alloc, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym
-from adjit.ir.visit import Rewriter, used
+from adjit.ir.core import TRUE, Alloc, Atom, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym
+from adjit.ir.types import INT64
+from adjit.ir.visit import Rewriter, renamed, used
+from adjit.transform.choose import chosen_indices
 from adjit.transform.pull import Pull
-from adjit.transform.spans import made_of, spans_of
+from adjit.transform.spans import Span, made_of, spans_of
 
 _MAX_OFFSET = 16
 """Offsets farther out would leave long ends of rows to be done one by one."""
@@ -33,6 +35,7 @@ _COSTLY = 8
 _CHEAP = frozenset(
     {"add", "sub", "mul", "neg", "szmul", "select", "dim", "nonneg", "cast", "pos", "conjugate"}
 )
+_TESTS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 
 
 def gather(function: Function) -> Function:
@@ -68,32 +71,58 @@ class _Gather(Rewriter):
         return (self.rebuild(stmt),) if made is None else made
 
     def _pulled(self, loop: Loop) -> tuple[Stmt, ...] | None:
+        loop = chosen_indices(loop)
         nest = Nest.of(loop)
         if nest is None or not steady_bounds(nest):
             return None
         bends = self._scatters.bends(nest)
         groups = [g for g in self._scatters.of(nest) if _pays(nest, bends, g)]
+        groups = [g for g in groups if not loop.results or not _must_fit(g)]
         if not groups:
             return None
         b = Builder(loop.span, simplify=True)
         affine = self._scatters.affine
         spans = spans_of(b, nest, affine)
         positive = tuple(affine.nonnegative(h.index) for h in nest.heads)
-        for group in groups:
-            stores = sum(isinstance(s, Store) and s.array == group.array for s in nest.body)
-            alone = len(group.members) == stores and not group.rest and _everywhere(nest, group)
-            fresh = self._clear.get(group.array) if alone else None
-            if fresh is not None:
-                self._bare.add(group.array)
-            Pull(b, nest, group, spans, bends, positive, fresh).build()
-        gone = {id(m.what.store) for g in groups for m in g.members}
-        left = _without(loop, gone)
-        return (*b.block(), left) if left is not None else b.block()
+        fits = _fits(b, groups, spans)
+        with b.collect() as made:
+            for group in groups:
+                stores = sum(isinstance(s, Store) and s.array == group.array for s in nest.body)
+                alone = len(group.members) == stores and not group.rest and _everywhere(nest, group)
+                fresh = self._clear.get(group.array) if alone and fits == TRUE else None
+                if fresh is not None:
+                    self._bare.add(group.array)
+                Pull(b, nest, group, spans, bends, positive, fresh).build()
+            left = _without(loop, {id(m.what.store) for g in groups for m in g.members})
+            b.extend(() if left is None else (left,))
+        if fits == TRUE:
+            return (*b.block(), *made)
+        b.if_(fits, tuple(made), renamed((loop,), {}))
+        return b.block()
+
+
+def _must_fit(group: Group) -> bool:
+    """Whether it depends on extents that the group may be pulled."""
+    return bool(group.sized or group.least)
+
+
+def _fits(b: Builder, groups: list[Group], spans: list[Span]) -> Atom:
+    """Whether axes that are indexed from their end have the range's size, and ranges as many turns as they must."""
+    sized = dict.fromkeys((g.array, *pair) for g in groups for pair in sorted(g.sized))
+    least = dict.fromkeys(pair for g in groups for pair in sorted(g.least))
+    found = [b.op("eq", b.dim(array, axis), spans[level].stop) for array, axis, level in sized]
+    found += [b.op("ge", spans[level].stop, turns) for level, turns in least]
+    every: Atom = TRUE
+    for a in found:
+        every = a if every == TRUE else b.op("and_", every, a)
+    return every
 
 
 def _everywhere(nest: Nest, group: Group) -> bool:
     """Whether the places are all of a box: no residue class of it, and nothing bent."""
-    return all(h.modulus == 1 for h in nest.heads) and not any(any(m.bends) for m in group.members)
+    if _must_fit(group) or any(h.modulus > 1 for h in nest.heads):
+        return False
+    return not any(any(m.bends) for m in group.members)
 
 
 def _pays(nest: Nest, bends: Bends, group: Group) -> bool:
@@ -117,7 +146,9 @@ def _cost(nest: Nest, bends: Bends, members: list[Push]) -> int:
 
 
 def _cheap(s: Let | Load, bends: Bends) -> bool:
-    return isinstance(s, Load) or s.op in _CHEAP or bends.of(s.target) is not None
+    if isinstance(s, Load) or s.op in _CHEAP or bends.of(s.target) is not None:
+        return True
+    return s.op in _TESTS and all(a.type == INT64 for a in s.args)
 
 
 def _without(loop: Loop, gone: set[int]) -> Loop | None:

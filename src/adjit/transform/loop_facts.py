@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from adjit.analysis.evaluate import Evaluate
 from adjit.ir.core import Block, Function, Loop, Sym
-from adjit.ir.notes import COPIED, InOrder, OnThreads, Pulled
+from adjit.ir.notes import AHEAD, COPIED, InOrder, OnThreads, Pulled
 from adjit.ir.types import Array
 from adjit.ir.visit import blocks, free
 from adjit.transform.facts import Access, Fact, Parallel, PulledSum
@@ -17,11 +17,12 @@ def of_loops(function: Function, known: Evaluate, sweep: str) -> Iterator[Fact]:
     """Which loops run on threads, in how many parts, or why they do not; which sums are pulled."""
     for loop, around in _loops(function.body, ()):
         match loop.note:
-            case OnThreads(updates=updates):
+            case OnThreads(updates=updates, ahead=ahead):
                 parts = _parts(loop, around, known)
                 shapes = {a.name: a for a in free(loop.body) if isinstance(a.type, Array)}
-                accesses = tuple(_access(array, how, parts, shapes, known) for array, how in updates)
-                yield Parallel(loop.span, sweep, parts, "", accesses)
+                accesses = [_access(array, how, parts, shapes, known) for array, how in updates]
+                accesses += [Access(name, AHEAD) for name in ahead]
+                yield Parallel(loop.span, sweep, parts, "", tuple(accesses))
             case InOrder(reason=reason):
                 yield Parallel(loop.span, sweep, None, _said(reason, loop), ())
             case Pulled(array=array):

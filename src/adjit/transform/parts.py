@@ -24,7 +24,10 @@ from dataclasses import replace
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Count, Reduction, Same
+from adjit.analysis.distinct import Distinct
 from adjit.analysis.meetings import Meetings, Updated
+from adjit.analysis.slices import Slices
+from adjit.analysis.steps import Steps
 from adjit.analysis.trips import trip_count
 from adjit.analysis.work import work
 from adjit.ir.builder import Builder, const_of
@@ -32,23 +35,27 @@ from adjit.ir.core import (
     FALSE,
     ONE,
     ZERO,
+    Alloc,
     Atom,
     Block,
     Const,
     Function,
+    Let,
     Loop,
     Stmt,
-    Store,
     Sym,
     fresh,
 )
 from adjit.ir.notes import APART, COPIED, NEAR, InOrder, Note, OnThreads, rows_apart
 from adjit.ir.types import BOOL, INT64, Array, Scalar
-from adjit.ir.visit import Rewriter, renamed, walk
+from adjit.ir.visit import Rewriter, renamed, used, walk
+from adjit.transform import inside_parts
+from adjit.transform.ahead import Ahead, Range
 from adjit.transform.copies import redirected
 from adjit.transform.rising import cut, in_order, known_rows
 from adjit.transform.segments import Segments
 from adjit.transform.split import CannotSplitError, Pushed, Split, split_of
+from adjit.transform.terms import Terms
 
 MOST = 64
 """Parts of one loop at most: few enough to add up their results, enough for the threads of a large machine."""
@@ -68,36 +75,34 @@ def parts(function: Function) -> Function:
     return replace(function, body=body, results=p.atoms(function.results))
 
 
-class _Serial(Rewriter):
-    """Loops inside a part run in order."""
-
-    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        stmt = self.rebuild(stmt)
-        return (replace(stmt, parallel=False) if isinstance(stmt, Loop) and stmt.parallel else stmt,)
-
-
-class _Apart(Rewriter):
-    """Parts meet nowhere: their updates are stores like any others."""
-
-    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        stmt = self.rebuild(stmt)
-        return (replace(stmt, update="") if isinstance(stmt, Store) and stmt.update else stmt,)
-
-
 class _Parts(Rewriter):
     def __init__(self, function: Function):
         super().__init__()
         self._alias = Alias(function)
         self._affine = Affine.of(function)
         self._meetings = Meetings(self._alias, self._affine)
+        self._distinct = Distinct(function, self._alias)
+        self._empty: set[Sym] = set()  # arrays that this block made, until a statement knows their names
+
+    def block(self, block: Block) -> Block:
+        outer, self._empty = self._empty, set()
+        out: list[Stmt] = []
+        for stmt in block:
+            out += self.stmt(stmt)
+            if isinstance(stmt, Alloc) and stmt.fill is None:
+                self._empty.add(stmt.target)
+            elif self._empty and not (isinstance(stmt, Let) and stmt.op == "dim"):
+                self._empty -= used((stmt,))
+        self._empty = outer
+        return tuple(out)
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Loop) or not stmt.parallel:
             return (self.rebuild(stmt),)
-        (plain,) = _Serial(dict(self.env)).stmt(stmt)
-        assert isinstance(plain, Loop)
+        plain = inside_parts.in_order(stmt, self.env)
         try:
-            split = split_of(plain, self._meetings, self._alias)
+            slices = Slices(plain, self._alias, self._affine, self._distinct, frozenset(self._empty))
+            split = split_of(plain, self._meetings, slices, self._alias)
         except CannotSplitError as reason:  # loops inside may be split
             rebuilt = self.rebuild(stmt)
             assert isinstance(rebuilt, Loop)
@@ -127,17 +132,18 @@ class _Writer:
         effort = work(b, loop, self._turns)
         self._sizes = [one.size(b) for one in self._split.copies]
         self._parts = self._number(effort)
-        if not (self._split.copies or self._split.records or self._split.rows):
+        split = self._split
+        if not (split.copies or split.records or split.rows or split.steps):
             values = self._all()
             return b.block(), values
         env: dict[Sym, Atom] = {}
         alone = renamed((loop,), env)
-        with b.collect() as split:
+        with b.collect() as made:
             values = self._all()
         results = tuple(fresh(r) for r in loop.results)
         b.if_(
             self._may_split(),
-            tuple(split),
+            tuple(made),
             alone,
             values,
             tuple(env[r] for r in loop.results),
@@ -194,6 +200,9 @@ class _Writer:
         }
         self._segments = [Segments.made(b, one, loop, self._parts) for one in self._split.records]
         self._changes = {k: kind.by(b) for k, kind in enumerate(self._split.kinds) if isinstance(kind, Count)}
+        self._terms = Terms(b, loop, self._lo, self._turns, self._split.ahead)
+        self._ahead = Ahead(b, loop, self._split.kinds, self._split.ahead, self._parts, self._terms)
+        self._ahead.run(self._range)
         if self._split.near:
             self._phases()
         else:
@@ -235,27 +244,43 @@ class _Writer:
             Loop(h, ZERO, count, ONE, (), (), tuple(body), (), (), None, loop.span, parallel=True, note=note)
         )
 
-    def _part(self, part: Atom) -> None:
-        """The turns of one part."""
+    def _turned(self) -> bool:
+        """Whether the turns of a loop that counts down run upwards: memory is read faster so."""
+        assert isinstance(self._loop.step, Const)
+        return self._loop.step.integer < 0 and not self._split.steps
+
+    def _range(self, part: Atom) -> Range:
+        """The turns of a part, and what they begin with where that follows from their number."""
         b, loop = self._b, self._loop
         assert isinstance(loop.step, Const)
         first, last = cut(b, self._turns, part, self._parts)
-        down = loop.step.integer < 0
-        lo, hi = (
-            (self._turn(last, 1), b.op("add", self._turn(first), 1))
-            if down
-            else map(self._turn, (first, last))
-        )
-        begin = b.op("sub", last, 1) if down else first
+        if self._turned():
+            lo, hi = self._turn(last, 1), b.op("add", self._turn(first), 1)
+        else:
+            lo, hi = map(self._turn, (first, last))
+        begin = b.op("sub", last, 1) if self._turned() else first
+        inits: dict[int, Atom] = {}
+        for k, (kind, init) in enumerate(zip(self._split.kinds, loop.inits, strict=True)):
+            if isinstance(kind, Same):
+                inits[k] = init
+            elif isinstance(kind, Count):
+                inits[k] = b.op("add", init, b.op("mul", self._changes[k], begin))
+        step = Const(-loop.step.integer, INT64) if self._turned() else loop.step
+        return Range(lo, hi, step, inits)
+
+    def _part(self, part: Atom) -> None:
+        """The turns of one part."""
+        b, loop = self._b, self._loop
+        turns = self._range(part)
         inits: list[Atom] = []
         for k, (kind, init) in enumerate(zip(self._split.kinds, loop.inits, strict=True)):
             match kind:
-                case Same():
-                    inits.append(init)
-                case Count():
-                    inits.append(b.op("add", init, b.op("mul", self._changes[k], begin)))
+                case Same() | Count():
+                    inits.append(turns.inits[k])
                 case Reduction():
                     inits.append(self._start(kind, init, part))
+                case Steps():
+                    inits.append(self._ahead.start(k, part))
                 case Pushed():
                     inits.append(self._begin(k))
         pairs = zip(self._split.copies, self._copies, strict=True)
@@ -264,14 +289,14 @@ class _Writer:
         if self._split.rows:
             body = known_rows(body, self._split.rows)
         results = tuple(fresh(r) for r in loop.results)
-        body, nexts = _Apart().block(body), loop.nexts
-        if down:
+        body, nexts = self._terms.read(inside_parts.apart(body)), loop.nexts
+        if self._turned():
             body, nexts = self._upwards(body)
-        step = Const(abs(loop.step.integer), INT64)
         flows = {"inits": tuple(inits), "body": body, "nexts": nexts, "results": results}
-        b.loop(replace(loop, lo=lo, hi=hi, step=step, **flows))
+        b.loop(replace(loop, lo=turns.lo, hi=turns.hi, step=turns.step, **flows))
         for k, sums in self._sums.items():
             b.store(sums, (part,), results[k])
+        self._ahead.ends(part, results)
         for one in self._segments:
             one.end(b, part, results)
 
@@ -324,6 +349,8 @@ class _Writer:
                     values.append(b.op("add", init, b.op("mul", self._changes[k], self._turns)))
                 case Reduction():
                     values.append(self._reduced(kind, self._sums[k], loop.params[k]))
+                case Steps():
+                    values.append(self._ahead.result(k))
                 case Pushed():
                     values.append(pushed[k])
         return tuple(values)
@@ -367,8 +394,10 @@ class _Writer:
         )
 
     def _note(self) -> Note:
-        """What is said of each array that turns update."""
-        return OnThreads(tuple((one.array.name, _how(one)) for one in self._split.updated))
+        """What is said of each array that turns update, and of what they look at."""
+        kinds = zip(self._loop.params, self._split.kinds, strict=True)
+        ahead = tuple(p.name for p, kind in kinds if isinstance(kind, Steps))
+        return OnThreads(tuple((one.array.name, _how(one)) for one in self._split.updated), ahead)
 
 
 def _how(one: Updated) -> str:

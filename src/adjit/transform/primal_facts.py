@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 
 from adjit.analysis.activity import Activity
 from adjit.analysis.evaluate import Evaluate
+from adjit.analysis.trusted import trusted_stores
 from adjit.ir.core import Custom, Function, Let, Load, Span, Stmt, Store, Sym
 from adjit.ir.types import Array, Scalar
 from adjit.ir.visit import inner_targets, targets, walk
 from adjit.rules.custom import CustomCall
-from adjit.transform.facts import Active, Fact, Promoted, Ruled, Shadow, ZeroSlope
+from adjit.transform.facts import Active, Fact, Promoted, Ruled, Shadow, Trusted, ZeroSlope
 from adjit.transform.slopes import carries
 
 _DOUBLE = {"float32": "float64", "complex64": "complex128"}
@@ -124,6 +125,13 @@ def of_promotions(function: Function) -> Iterator[Fact]:
         if isinstance(source, Sym) and _DOUBLE.get(before) == after:
             name = f"'{source.name}'" if is_named(source.name, stmt.span) else "a value"
             yield Promoted(stmt.span, name, before, after)
+
+
+def of_races(function: Function) -> Iterator[Fact]:
+    """Stores of parallel loops that are right only if no other turn touches the element."""
+    for f in (function, *function.functions):
+        for store in trusted_stores(f):
+            yield Trusted(store.span, store.array.name)
 
 
 def of_shadows(

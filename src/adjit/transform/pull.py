@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from adjit.analysis.bends import HIGH, LOW, RING, Bends, Kinds
+from adjit.analysis.bends import BACK_HIGH, BACK_LOW, HIGH, LOW, MIRRORS, RING, Bends, Kinds
 from adjit.analysis.scatter import Group, Nest, Push
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import ONE, TRUE, ZERO, Alloc, Atom, Const, Loop, Stmt, Sym, const, fresh
@@ -150,8 +150,8 @@ class Pull:
     def _regular_rows(self, level: int) -> tuple[int, int]:
         """Between which distances from the ends of the range every row reaches a place, by no detour."""
         steps = [row[level] for row in self._rows]
-        least = max(max(_regular(step)[0], int(LOW in step[1])) for step in steps)
-        most = min(min(_regular(step)[1], -int(HIGH in step[1])) for step in steps)
+        least = max(max(_regular(step)[0], _ends_at(step, LOW, BACK_LOW)) for step in steps)
+        most = min(min(_regular(step)[1], -_ends_at(step, HIGH, BACK_HIGH)) for step in steps)
         return least, most
 
     def _reached(self, place: Indices) -> Atom:
@@ -210,6 +210,21 @@ class Pull:
         if HIGH in kinds:
             turns = (b.op("max", moved(b, span.stop, -offset), ZERO), span.stop)
             self._clamped_to(moved(b, span.stop, -1), place, row, chosen, build, turns)
+        for kind in kinds & MIRRORS:
+            i = self._turned_back(kind, p, offset, span)
+            with b.collect() as body:
+                self._each_source(place, row, (*chosen, self._b.op("nonneg", i)), build)
+            low, high = (
+                (ZERO, const(-offset)) if kind == BACK_LOW else (moved(b, span.stop, -offset), span.stop)
+            )
+            self._where(_both(b, b.op("ge", i, low), b.op("lt", i, high)), body)
+
+    def _turned_back(self, kind: str, a: Atom, offset: int, span: Span) -> Atom:
+        """Which turn's index comes to the place a, or the other way round, on the other side of the end."""
+        b = self._b
+        if kind == BACK_LOW:
+            return b.op("sub", const(-offset), a)
+        return b.op("sub", moved(b, b.op("mul", span.stop, 2), -2 - offset), a)
 
     def _clamped_to(
         self,
@@ -362,6 +377,9 @@ class Pull:
         q = moved(b, j, offset)
         if RING in kinds:
             return b.op("nonneg", b.op("mod", q, stop))
+        for kind in kinds & MIRRORS:
+            outside = b.op("lt", q, ZERO) if kind == BACK_LOW else b.op("ge", q, stop)
+            return b.op("select", outside, self._turned_back(kind, j, offset, self._spans[-1]), q)
         if LOW in kinds:
             q = b.op("max", q, ZERO)
         return b.op("min", q, moved(b, stop, -1)) if HIGH in kinds else q
@@ -421,6 +439,14 @@ def _regular(step: Step) -> tuple[int, int]:
     if RING in kinds:
         return 0, 0
     return (max(offset, 0), min(offset, 0)) if kinds else (offset, offset)
+
+
+def _ends_at(step: Step, end: str, back: str) -> int:
+    """How many places from the end on get what turns bring there that are stopped or turned back."""
+    offset, kinds = step
+    if back in kinds:
+        return abs(offset) + 1
+    return int(end in kinds)
 
 
 def _both(b: Builder, x: Atom, y: Atom) -> Atom:

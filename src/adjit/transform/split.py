@@ -9,7 +9,9 @@ from adjit.analysis.carried import Carried, Count, Reduction, Same
 from adjit.analysis.certain_races import doubtful_store
 from adjit.analysis.meetings import Meetings, Reach, Rows, Updated
 from adjit.analysis.recorded import Recorded, is_over_limit, recorded
-from adjit.ir.core import Call, Const, Custom, Derive, Loop, Raise, RefAppend, RefNew
+from adjit.analysis.slices import Slices
+from adjit.analysis.steps import Steps, steps
+from adjit.ir.core import Atom, Block, Call, Const, Custom, Derive, Loop, Raise, RefAppend, RefNew
 from adjit.ir.types import INT64
 from adjit.ir.visit import walk
 from adjit.transform.copies import Copies, copies_of
@@ -29,7 +31,7 @@ class Pushed:
     """A cursor or a record that the turns add to (see `transform.segments`)."""
 
 
-Kind = Same | Reduction | Count | Pushed
+Kind = Same | Reduction | Count | Pushed | Steps
 
 
 class CannotSplitError(Exception):
@@ -41,7 +43,7 @@ class Split:
     """How a loop is split. copies: arrays of which each part has its own. near: how turns come near each other.
 
     records: what turns add to, each a number of values that depends on data. rows: where turns are apart if their rows
-    follow each other.
+    follow each other. ahead: what computes the values of kind `Steps` in a turn, and nothing else.
     """
 
     kinds: tuple[Kind, ...]
@@ -50,9 +52,15 @@ class Split:
     copies: tuple[Copies, ...]
     near: tuple[Reach, ...]
     rows: tuple[Rows, ...]
+    ahead: Block
+
+    @property
+    def steps(self) -> bool:
+        """Whether turns look at running products, minima or maxima."""
+        return any(isinstance(kind, Steps) for kind in self.kinds)
 
 
-def split_of(loop: Loop, meetings: Meetings, alias: Alias) -> Split:
+def split_of(loop: Loop, meetings: Meetings, slices: Slices, alias: Alias) -> Split:
     """How the loop is split. Raises CannotSplitError."""
     if loop.index is None or loop.index.type != INT64 or loop.stop is not None:
         raise CannotSplitError("its end or its index is not that of a plain range")
@@ -66,7 +74,8 @@ def split_of(loop: Loop, meetings: Meetings, alias: Alias) -> Split:
     if doubtful is not None:
         raise CannotSplitError(f"turns write the same elements of `{doubtful.array.name}`")
     carried = Carried(loop)
-    known = [carried.of(k) for k in range(len(loop.params))]
+    known: list[Kind | None] = [carried.of(k) for k in range(len(loop.params))]
+    ahead = _stepwise(loop, known, slices)
     others = [k for k, kind in enumerate(known) if kind is None]
     records = recorded(loop, carried, others) if others else []
     if records is None:
@@ -99,4 +108,20 @@ def split_of(loop: Loop, meetings: Meetings, alias: Alias) -> Split:
         tuple(copies),
         tuple(near),
         tuple(dict.fromkeys(rows)),
+        ahead,
     )
+
+
+def _stepwise(loop: Loop, known: list[Kind | None], slices: Slices) -> Block:
+    """Learn which values are running products, minima or maxima that the turns look at; what computes them alone."""
+    fixed = {p for p, kind in zip(loop.params, known, strict=True) if isinstance(kind, Same | Count)}
+    wanted: list[Atom] = []
+    for k, kind in enumerate(tuple(known)):
+        found = steps(loop, k, slices) if kind is None else None
+        if found is None:
+            continue
+        if all(p in fixed or p == loop.params[k] or p not in found.needs for p in loop.params):
+            known[k] = found
+            wanted.append(loop.nexts[k])
+    together = slices.of(wanted)
+    return () if together is None else together[0]

@@ -4,7 +4,8 @@
     ->  rows = alloc (hi - lo, 3); for i in range(lo, hi), in parallel: w = view rows[i - lo, :]; ...
 
 The turns then share no list in which the arrays are kept, and each knows its own. Loops inside a turn whose number of
-turns is known before the parallel one give the rows an axis each. What cannot be had so is kept in a list (see `kept`).
+turns is known before the parallel one give the rows an axis each. Rows of different extents follow each other (see
+`uneven`). What cannot be had so is kept in a list (see `kept`).
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ from dataclasses import dataclass, replace
 
 from adjit.analysis.carried import Amount, Carried
 from adjit.analysis.regions import Region, Regions
-from adjit.analysis.trips import trip_count
 from adjit.ir.builder import Builder
 from adjit.ir.core import Alloc, Atom, Const, Function, If, Loop, Slice, Stmt, Sym
 from adjit.ir.nests import nest
 from adjit.ir.types import INT64, Array
 from adjit.ir.visit import Rewriter
 from adjit.transform.prepare import forward_views
+from adjit.transform.reverse.turns import turn_of, turns_of
+from adjit.transform.reverse.uneven import in_uneven_rows
 
 
 def in_rows(function: Function, array: Sym) -> Function | None:
     """The program with the allocation as rows (see the module); None where that cannot be."""
     for k, f in enumerate((*function.functions, replace(function, functions=()))):
         found = _found(f, array)
-        if found is None:
+        new = in_uneven_rows(f, array) if found is None else _Rows(found).function(f)
+        if new is None:
             continue
-        new = forward_views(_Rows(found).function(f))
+        new = forward_views(new)
         if k == len(function.functions):
             return replace(new, functions=function.functions)
         return replace(function, functions=(*function.functions[:k], new, *function.functions[k + 1 :]))
@@ -66,7 +69,7 @@ def _found(function: Function, array: Sym) -> _Place | None:
     if loops is None:
         return None
     carried = Carried(loops[0])
-    trips = [_of_outermost(loops[0]), *map(carried.trips, loops[1:])]
+    trips = [turns_of(loops[0]), *map(carried.trips, loops[1:])]
     shape = [carried.fixed(a) for a in alloc.shape]
     if any(amount is None for amount in (*trips, *shape)):
         return None
@@ -86,16 +89,6 @@ def _loops(path: list[Region]) -> tuple[Loop, ...] | None:
         for p in loops
     )
     return loops if plain else None
-
-
-def _of_outermost(loop: Loop) -> Amount:
-    def trips(b: Builder) -> Atom:
-        assert loop.lo is not None
-        assert loop.hi is not None
-        assert loop.step is not None
-        return trip_count(b, loop.lo, loop.hi, loop.step)
-
-    return trips
 
 
 class _Rows(Rewriter):
@@ -122,25 +115,10 @@ class _Rows(Rewriter):
         place = self._place
         alloc = place.alloc
         b = Builder(alloc.span, simplify=True)
-        turns = [_turn(b, loop) for loop in place.loops]
+        turns = [turn_of(b, loop) for loop in place.loops]
         made = b.view(place.rows, (*turns, *(Slice() for _ in alloc.shape)), alloc.target.type)  # type: ignore[arg-type]
         self.env[alloc.target] = made
         fill = alloc.fill
         if isinstance(fill, Sym):
             nest(b, alloc.shape, lambda b, i, _: b.store(made, i, fill))
         return b.block()
-
-
-def _turn(b: Builder, loop: Loop) -> Atom:
-    """The number of the turn, from 0; where the loop counts down by 1, from its last one."""
-    assert loop.index is not None
-    assert loop.lo is not None
-    assert loop.hi is not None
-    assert isinstance(loop.step, Const)
-    if loop.step.integer == -1:
-        passed = b.op("sub", loop.index, b.op("add", b.cast(loop.hi, INT64), 1))
-    else:
-        passed = b.op("sub", loop.index, b.cast(loop.lo, INT64))
-    if abs(loop.step.integer) != 1:
-        passed = b.op("floordiv", passed, loop.step.integer)
-    return b.op("nonneg", passed) if passed != loop.index and isinstance(passed, Sym) else passed
