@@ -9,7 +9,7 @@ MINUTES ?= 1
 SEED ?= 0
 CHECKED := src tests examples benchmarks
 
-.PHONY: help setup demo test test-all lint types bench fuzz clean
+.PHONY: help setup demo test test-all lint types bench bench-gpu fuzz clean
 .NOTPARALLEL:
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make test   lint, format, types, tests, code blocks of the documentation"
 	@echo "make test-all  every combination of the wide grids as well (long)"
 	@echo "make bench  the speed tables (QUICK=1: small sizes; ENZYME=DIR: beside real Enzyme)"
+	@echo "make bench-gpu  the table of a CUDA device (CuPy and JAX for CUDA installed by hand)"
 	@echo "make fuzz   random programs against every check (MINUTES=1: four times, SEED=0)"
 
 setup: $(READY)
@@ -52,6 +53,9 @@ bench: $(BENCH_READY)
 	$(BIN)/python benchmarks/core.py $(if $(QUICK),--quick) $(if $(ENZYME),--enzyme $(ENZYME))
 	$(BIN)/python benchmarks/arrays.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/parallel.py $(if $(QUICK),--quick)
+
+bench-gpu: $(READY)
+	$(BIN)/python benchmarks/gpu.py $(if $(QUICK),--quick)
 
 fuzz: $(READY)
 	$(BIN)/adjit fuzz --minutes $(MINUTES) --seed $(SEED) --folder build/fuzz --jobs $(JOBS)

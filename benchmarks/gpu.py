@@ -96,27 +96,30 @@ class Bench:
 
 def red_black(b: Bench) -> None:
     """Sweeps in place; the gradient includes the value, and leaves u swept."""
-    import jax.numpy as jnp
-
-    cp = b.cp
-    f, fwd = aj.value_and_grad(programs.red_black, wrt=(0, 1)), aj.jit(programs.sweeps_only)
     for n in (32, 1024) if b.quick else (32, 128, 512, 1024, 2048, 4096):
         name = f"red-black n={n}, K=100: gradient"
-        if not b.wants(name):
-            continue
-        rng = np.random.default_rng(n)
-        u0, rhs = (cp.asarray(rng.uniform(-1, 1, (n, n))) for _ in range(2))
-        u, h = u0.copy(), 0.1
-        forward = b.ms(lambda: fwd(u, rhs, h, 100))
-        taken = b.ms(lambda: f(u, rhs, h, 100))
-        value, (du, df) = f(u0.copy(), rhs, h, 100)
-        again = f(u0.copy(), rhs, h, 100)
-        bits = bool((again[1][0] == du).all() and (again[1][1] == df).all())
-        error = b.difference(lambda x: aj.jit(programs.red_black)(x.copy(), rhs, h, 100), u0, du, 1e-4)
-        jax = b.jax_ms(programs.jax_red_black(n, 100, h), jnp.asarray(u0.get()), jnp.asarray(rhs.get()))
-        bar, stretch = {32: (0.7, 0.5), 1024: (5.0, 3.0)}.get(n, (None, None))
-        note = f"forward {forward:.3f}, bits repeat: {'yes' if bits else 'NO'}, differences {error:.0e}"
-        b.rows.append(Row(name, taken, bar, stretch, jax, note=note))
+        if b.wants(name):
+            b.rows.append(_red_black(b, n, name))
+
+
+def _red_black(b: Bench, n: int, name: str) -> Row:
+    import jax.numpy as jnp
+
+    gradient, sweeps = aj.value_and_grad(programs.red_black, wrt=(0, 1)), aj.jit(programs.sweeps_only)
+    loss = aj.jit(programs.red_black)
+    rng, h = np.random.default_rng(n), 0.1
+    u0, rhs = (b.cp.asarray(rng.uniform(-1, 1, (n, n))) for _ in range(2))
+    u = u0.copy()
+    forward = b.ms(lambda: sweeps(u, rhs, h, 100))
+    taken = b.ms(lambda: gradient(u, rhs, h, 100))
+    _, (du, df) = gradient(u0.copy(), rhs, h, 100)
+    again = gradient(u0.copy(), rhs, h, 100)
+    bits = bool((again[1][0] == du).all() and (again[1][1] == df).all())
+    error = b.difference(lambda x: loss(x.copy(), rhs, h, 100), u0, du, 1e-4)
+    jax = b.jax_ms(programs.jax_red_black(n, 100, h), jnp.asarray(u0.get()), jnp.asarray(rhs.get()))
+    bar, stretch = {32: (0.7, 0.5), 1024: (5.0, 3.0)}.get(n, (None, None))
+    note = f"forward {forward:.3f}, bits repeat: {'yes' if bits else 'NO'}, differences {error:.0e}"
+    return Row(name, taken, bar, stretch, jax, note=note)
 
 
 def bandwidth(b: Bench) -> None:
@@ -161,28 +164,31 @@ def total_variation(b: Bench) -> None:
 
 def particles(b: Bench) -> None:
     """Smoothed particles in float32, the cell list given."""
-    cp = b.cp
-    grad = aj.grad(programs.density_loss)
     before = None
     for n in (10_000, 100_000) if b.quick else (1_000_000, 10_000_000):
         name = f"SPH N={n:.0e}: density gradient"
-        if not b.wants(name):
-            continue
-        host = programs.particles(n)
-        given = tuple(cp.asarray(a) if isinstance(a, np.ndarray) else a for a in host)
-        taken = b.ms(lambda: grad(*given))
-        few = programs.particles(2000)
-        small = tuple(cp.asarray(a) if isinstance(a, np.ndarray) else a for a in few)
-        got = grad(*small).get()
-        wide = [np.float64(a) if isinstance(a, np.floating) else a for a in few]
-        want = aj.grad(programs.density_loss)(few[0].astype(np.float64), *wide[1:])
-        error = float(abs(got - want).max() / abs(want).max())
-        finite = bool(cp.isfinite(grad(*given)).all())
-        linear = "" if before is None else f", {taken / before:.1f} times the row above"
-        note = f"finite: {'yes' if finite else 'NO'}, off float64 by {error:.0e}{linear}"
-        bars = (1.2, 0.8) if n == 1_000_000 else (None, None)
-        b.rows.append(Row(name, taken, *bars, note=note))
-        before = taken
+        if b.wants(name):
+            b.rows.append(_particles(b, n, name, before))
+            before = b.rows[-1].time
+
+
+def _particles(b: Bench, n: int, name: str, before: float | None) -> Row:
+    grad = aj.grad(programs.density_loss)
+
+    def placed(given: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(b.cp.asarray(a) if isinstance(a, np.ndarray) else a for a in given)
+
+    given = placed(programs.particles(n))
+    taken = b.ms(lambda: grad(*given))
+    few = programs.particles(2000)
+    wide = [np.float64(a) if isinstance(a, np.floating) else a for a in few]
+    want = grad(few[0].astype(np.float64), *wide[1:])
+    error = float(abs(grad(*placed(few)).get() - want).max() / abs(want).max())
+    finite = bool(b.cp.isfinite(grad(*given)).all())
+    linear = "" if before is None else f", {taken / before:.1f} times the row above"
+    note = f"finite: {'yes' if finite else 'NO'}, off float64 by {error:.0e}{linear}"
+    bars = (1.2, 0.8) if n == 1_000_000 else (None, None)
+    return Row(name, taken, *bars, note=note)
 
 
 @aj.kernel
