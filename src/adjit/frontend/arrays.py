@@ -112,12 +112,13 @@ def flattened(lx: Lowering, array: Sym, node: ast.AST) -> Sym:
 # loops made by the compiler
 
 
-def counted(lx: Lowering, n: Atom, body: Callable[[Sym], None], name: str = "k") -> None:
-    """`for k in range(n): body(k)`, carrying nothing."""
+def counted(lx: Lowering, n: Atom, body: Callable[[Sym], None], name: str = "k", asked: bool = False) -> None:
+    """`for k in range(n): body(k)`, carrying nothing. asked: see `ir.core.Loop`."""
     index = Sym(name, UNKNOWN)
     with lx.builder.collect() as block:
         body(index)
-    lx.builder.append(Loop(index, ZERO, n, ONE, (), (), tuple(block), (), (), None, lx.builder.span))
+    flows = ((), (), tuple(block), (), (), None, lx.builder.span)
+    lx.builder.append(Loop(index, ZERO, n, ONE, *flows, asked=asked))
 
 
 def nest(lx: Lowering, array: Sym, body: Callable[[tuple[Atom, ...]], None]) -> None:
@@ -128,7 +129,7 @@ def nest(lx: Lowering, array: Sym, body: Callable[[tuple[Atom, ...]], None]) -> 
         if d == len(shape):
             body(index)
         else:
-            counted(lx, shape[d], lambda k: level(d + 1, (*index, k)))
+            counted(lx, shape[d], lambda k: level(d + 1, (*index, k)), asked=lx.asks_for_threads)
 
     level(0, ())
 

@@ -99,6 +99,7 @@ class Frame:
     fixed: dict[str, object] = field(default_factory=dict)
     plain: bool = True
     parallel: bool = True
+    threaded: bool = False  # its array statements are to run on threads
     error_model: str = "python"
     finished: bool = False  # its names belong to where it was called
     at: Span | None = None  # of a library function: the place of its call, which everything in it has
@@ -251,6 +252,13 @@ class Lowering:
         finally:
             self.parallel_loops -= parallel
             self.shared = outer
+
+    @property
+    def asks_for_threads(self) -> bool:
+        """Whether an array statement that is lowered here is to run on threads: as in Numba, where its dispatcher has
+        `parallel=True` and no parallel loop is around it.
+        """
+        return self.frame.threaded and not self.parallel_loops
 
     # paths
 

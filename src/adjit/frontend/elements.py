@@ -304,7 +304,8 @@ def nest(
         with lx.builder.collect() as block:
             level(depth + 1, False)
         bounds = (const(starts[d]), hi, ONE)
-        lx.builder.append(Loop(index, *bounds, (), (), tuple(block), (), (), None, lx.builder.span, flag))
+        flows = ((), (), tuple(block), (), (), None, lx.builder.span)
+        lx.builder.append(Loop(index, *bounds, *flows, at_once=flag, asked=lx.asks_for_threads))
 
     level(0, at_once)
 
@@ -333,10 +334,8 @@ def fold(
             places.append(Place(index))
             nexts = level(d + 1, params)
             places.pop()
-        span = lx.builder.span
-        lx.builder.append(
-            Loop(index, ZERO, shape[d], ONE, params, carried, tuple(block), nexts, results, None, span)
-        )
+        flows = (params, carried, tuple(block), nexts, results, None, lx.builder.span)
+        lx.builder.append(Loop(index, ZERO, shape[d], ONE, *flows, asked=lx.asks_for_threads))
         return results
 
     return level(0, inits)

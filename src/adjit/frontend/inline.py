@@ -86,6 +86,7 @@ def open_frame(lx: Lowering, function: FunctionType, source: Source, dispatcher:
         frozen_values(dispatcher),
         plain=dispatcher is None and (not lx.frames or lx.frame.plain),
         parallel=dispatcher is None or bool(options_of(dispatcher).get("parallel")),
+        threaded=bool(options_of(dispatcher).get("parallel")),
         error_model=str(options_of(dispatcher).get("error_model", lx.frame.error_model)),
     )
 
@@ -114,7 +115,7 @@ def call_closure(
         top.fixed,
         top.plain,
     )
-    frame.error_model, frame.parallel = outer.error_model, outer.parallel
+    frame.error_model, frame.parallel, frame.threaded = outer.error_model, outer.parallel, outer.threaded
     return recursion.run(lx, frame, fn, node)
 
 

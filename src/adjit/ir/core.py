@@ -263,6 +263,8 @@ class Loop:
     parallel: a counted loop whose turns may run in any order, and together: but for updates (`Store.update`) no turn
     touches an element of outer memory that another one writes. What it carries is another matter (sums).
     note: what a pass decided about the loop, for those who read the program.
+    asked: an array statement of a dispatcher with `parallel=True`: it is to be a parallel loop where its turns are
+    proven to be such, sums over whole arrays in any order (`transform.parallel_nests`).
     """
 
     index: Sym | None
@@ -279,6 +281,7 @@ class Loop:
     at_once: bool = False
     parallel: bool = False
     note: Note | None = None
+    asked: bool = False
 
 
 @node

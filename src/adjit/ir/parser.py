@@ -248,6 +248,7 @@ def _turns(p: _Parser, line: Line, depth: int, index: Sym | None, bounds: tuple[
     inits: list[Atom] = []
     at_once = line.has(" at once")
     parallel = line.has(" in parallel")
+    asked = line.has(" asked")
     if line.has(" carry ("):
         while not line.has(")"):
             if params:
@@ -275,6 +276,7 @@ def _turns(p: _Parser, line: Line, depth: int, index: Sym | None, bounds: tuple[
         span,
         at_once,
         parallel,
+        asked=asked,
     )
 
 

@@ -217,6 +217,7 @@ class _Printer:
             head += f"range({self.atom(stmt.lo)}, {self.atom(stmt.hi)}, {self.atom(stmt.step)})"
         head += " at once" if stmt.at_once else ""
         head += " in parallel" if stmt.parallel else ""
+        head += " asked" if stmt.asked else ""
         self.emit(d, f"{head}{f' carry ({carried})' if carried else ''}:")
         self.block(stmt.body, d + 1)
         if stmt.nexts:

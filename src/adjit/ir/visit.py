@@ -306,7 +306,8 @@ class Rewriter:
                 nexts, stop = self.atoms(stmt.nexts), opt(stmt.stop)
                 results = tuple([self.define(r) for r in stmt.results])
                 flows = (params, inits, body, nexts, results, stop)
-                return Loop(index, lo, hi, step, *flows, stmt.span, stmt.at_once, stmt.parallel, stmt.note)
+                said = (stmt.at_once, stmt.parallel, stmt.note, stmt.asked)
+                return Loop(index, lo, hi, step, *flows, stmt.span, *said)
             case If():
                 cond = self.atom(stmt.cond)
                 then = self.block(stmt.then)

@@ -38,7 +38,7 @@ from adjit.transform.depth import deepest, limited_depth
 from adjit.transform.forward import forward
 from adjit.transform.interchange import interchange
 from adjit.transform.lift import lift
-from adjit.transform.parallel_nests import parallel_nests
+from adjit.transform.parallel_nests import asked_nests, parallel_nests
 from adjit.transform.parts import parts
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
@@ -151,6 +151,8 @@ def prepared(request: Request, primal: Primal) -> Primal:
     primal = _contracted(primal, request)
     if request.place:
         primal = replace(primal, function=interchange(everywhere(primal.function, parallel_nests)))
+    elif not (request.boundscheck or primal.boundscheck):  # a check says where the first access failed
+        primal = replace(primal, function=everywhere(primal.function, asked_nests))
     if request.boundscheck or primal.located:
         primal = replace(primal, function=bounds_checked(primal.function))
     if request.pure:

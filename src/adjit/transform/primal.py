@@ -7,10 +7,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from adjit.frontend import fingerprint as source_fingerprint
 from adjit.frontend import lower
+from adjit.ir.core import Derive, Function
 from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
+from adjit.ir.visit import everywhere, walk_program
 from adjit.transform.derived import gradient_function, gradient_results, out_of_gradient
 from adjit.transform.expand import expand
 from adjit.transform.lowered import Primal, lowered
+from adjit.transform.parallel_nests import asked_nests
 from adjit.transform.pure import pure
 
 
@@ -22,7 +25,14 @@ def primal_of(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
     if isinstance(f, Gradient):
         return _derived(f, specs)
     primal = lowered(f, specs, plain)
-    return replace(primal, function=expand(primal.function))
+    if any(isinstance(s, Derive) for s in walk_program(primal.function)):
+        primal = replace(primal, function=expand(_on_threads(primal)))
+    return primal
+
+
+def _on_threads(primal: Primal) -> Function:
+    """The function with its nests marked that are to run on threads, before a derivative is taken of it."""
+    return primal.function if primal.boundscheck else everywhere(primal.function, asked_nests)
 
 
 @runtime_checkable
@@ -48,7 +58,7 @@ def _derived(f: Gradient, specs: tuple[Spec, ...]) -> Primal:
     if f.pure:
         primal = replace(primal, **pure(primal.function, primal.out))
     active, places, single = f.places(specs)
-    function, gradients = gradient_function(primal.function, primal.out, active, f.has_aux)
+    function, gradients = gradient_function(_on_threads(primal), primal.out, active, f.has_aux)
     flat, tree = gradient_results(places, single, gradients)
     out, results = out_of_gradient(f.kind, f.has_aux, primal.out, function.results, tree, flat)
     return replace(primal, function=replace(function, results=results), out=out)

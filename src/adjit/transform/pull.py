@@ -9,7 +9,6 @@ from adjit.analysis.bends import BACK_HIGH, BACK_LOW, HIGH, LOW, MIRRORS, RING, 
 from adjit.analysis.scatter import Group, Nest, Push
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import ONE, TRUE, ZERO, Alloc, Atom, Const, Loop, Stmt, Sym, const, fresh
-from adjit.ir.nests import nest as over
 from adjit.ir.notes import Pulled
 from adjit.ir.types import INT64
 from adjit.transform.copier import Copier
@@ -37,7 +36,7 @@ class Pull:
         """positive: by loop, whether its index is proven not to be negative. fresh: the array, if nothing is in it."""
         self._b, self._nest, self._group, self._spans = b, nest, group, spans
         self._fresh, self._bends = fresh, bends
-        self._whole: Atom = TRUE  # whether the places that are pulled are all of a fresh array
+        self._some: Atom = TRUE  # whether the nest has turns, so that the places are all in the array
         steps = [_steps(m) for m in group.members]
         reached = [[o if not kinds else 0 for o, kinds in along] for along in zip(*steps, strict=True)]
         self._low, self._high = tuple(map(min, reached)), tuple(map(max, reached))
@@ -54,15 +53,37 @@ class Pull:
         self._level(0, ())
 
     def _clear_other(self, alloc: Alloc) -> None:
-        """The whole array is cleared here if the places that are pulled are not all of it."""
+        """Clears the places of a fresh array that are not pulled: all of them, if the nest has no turns."""
         b = self._b
-        for level, axis in enumerate(self._group.axes):
-            start, stop = self._ends_of(level)
-            both = _both(b, b.op("eq", start, ZERO), b.op("eq", stop, alloc.shape[axis]))
-            self._whole = _both(b, self._whole, both)
+        for span in self._spans:
+            self._some = _both(b, self._some, b.op("lt", span.start, span.stop))
+        shape = tuple(alloc.shape[axis] for axis in self._group.axes)
+        box = [self._ends_of(level) for level in range(len(shape))]
+        box[0] = tuple(b.op("select", self._some, a, shape[0]) for a in box[0])  # type: ignore[assignment]
+        for level, extent in enumerate(shape):
+            start, stop = box[level]
+            if start == ZERO and stop == extent:
+                continue
+            side = Sym("side", INT64)
+            with b.collect() as body:
+                at_start = b.op("eq", side, ZERO)
+                before, after = b.op("select", at_start, ZERO, stop), b.op("select", at_start, start, extent)
+                ranges = [*box[:level], (before, after), *((ZERO, n) for n in shape[level + 1 :])]
+                self._clear_box(alloc.target, ranges, ())
+            b.loop(Loop(side, ZERO, const(2), ONE, (), (), tuple(body), (), (), None, self._loop.span))
+
+    def _clear_box(self, array: Sym, ranges: list[tuple[Atom, Atom]], place: Indices) -> None:
+        """Clears a box of places; its loops are the nest's."""
+        b, level = self._b, len(place)
+        if level == len(ranges):
+            b.store(array, self._place(place[:-1], place[-1]), self._zero())
+            return
+        index = self._nest.loops[level].index
+        assert index is not None
+        i = fresh(index)
         with b.collect() as body:
-            over(b, alloc.shape, lambda b, index, _: b.store(alloc.target, index, self._zero()))
-        b.if_(b.op("not_", self._whole), tuple(body))
+            self._clear_box(array, ranges, (*place, i))
+        b.loop(Loop(i, *ranges[level], ONE, (), (), tuple(body), (), (), None, self._loop.span))
 
     def _zero(self) -> Const:
         return const_of(0.0, self._group.array.type.dtype)  # type: ignore[union-attr]
@@ -83,7 +104,7 @@ class Pull:
                     None,
                     lambda q: b.store(self._group.array, self._place(place, q), self._zero()),
                 )
-        b.if_(self._whole, tuple(body))
+        b.if_(self._some, tuple(body))
 
     def _level(self, level: int, place: Indices) -> None:
         """The loops over places, all but the innermost."""
@@ -107,13 +128,20 @@ class Pull:
         with b.collect() as body:
             at_start = b.op("eq", side, ZERO)
             left, right = b.op("select", at_start, start, last), b.op("select", at_start, first, stop)
-            self._along(level, place, self._sure(level, left), right, lambda p: self._outer_row((*place, p)))
+            left = self._sure(level, left)
+            self._along(level, place, left, right, lambda p: self._outer_row((*place, p)), few=True)
         b.loop(Loop(side, ZERO, const(2), ONE, (), (), tuple(body), (), (), None, self._loop.span))
 
     def _along(
-        self, level: int, place: Indices, start: Atom, stop: Atom, build: Callable[[Sym], None]
+        self,
+        level: int,
+        place: Indices,
+        start: Atom,
+        stop: Atom,
+        build: Callable[[Sym], None],
+        few: bool = False,
     ) -> None:
-        """A loop over places, `place` being those along the loops around it."""
+        """A loop over places, `place` being those along the loops around it. few: not worth a thread."""
         b, loop = self._b, self._nest.loops[level]
         assert loop.index is not None
         p = fresh(loop.index)
@@ -122,7 +150,8 @@ class Pull:
         start, step = self._next(level, start, self._class_of(level, place, self._group.places[level]))
         flows = ((), (), tuple(body), (), (), None)
         note = None if level else self._note()
-        b.loop(Loop(p, start, stop, step, *flows, loop.span, parallel=loop.parallel, note=note))
+        parallel = loop.parallel and not few
+        b.loop(Loop(p, start, stop, step, *flows, loop.span, parallel=parallel, note=note))
 
     def _sure(self, level: int, a: Atom) -> Atom:
         """The atom, of which it is said that it is not negative where no place can be."""
