@@ -29,5 +29,7 @@ class ArrayProgram:
     """Of a recurrence: JAX's transliteration of the loop program, scans and masks (see `masked`)."""
     statements: int = 0
     """Assignments from arrays in one step (in all, where no last argument counts steps); 0: not counted."""
+    threads: bool = False
+    """Whether adjit gets it as `@njit(parallel=True)`, whose array statements run on threads; `njit` stays plain."""
     jit_bar: float = 1 / 1.1
     """How many times faster than plain `njit` the function that `aj.jit` compiles must be."""

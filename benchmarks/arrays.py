@@ -2,8 +2,10 @@
 
     python benchmarks/arrays.py [--quick] [--json FILE] [--only PROGRAM]
 
-Two threads for everybody. Each program runs in a process of its own: compiled, checked in value and gradient against
-JAX's forms, then timed in turns. The smallest time of each counts, and of several JAX forms the fastest.
+Two threads for everybody: JAX takes what it finds, and adjit gets the stencils as `@njit(parallel=True)`, whose array
+statements run on threads. The column "njit" is the same source compiled by plain `@njit`, on one thread. Each program
+runs in a process of its own: compiled, checked in value and gradient against JAX's forms, then timed in turns. The
+smallest time of each counts, and of several JAX forms the fastest.
 
 JAX has two kinds of forms of a recurrence, each with a column of its own: "scan+masks", the loop program transliterated
 (`masked.py`), and "arrays", other algorithms for the same value, in steps of whole arrays (`recurrences.py`).
@@ -140,8 +142,9 @@ def measured(name: str, quick: bool, seconds: float, ours: bool = True) -> Row:
     calls = _jax_calls(program, arguments)
     calls["njit"] = partial(njit(program.loss), *arguments)
     if ours:
-        calls["jit"] = partial(aj.jit(program.loss), *arguments)
-        calls["gradient"] = partial(aj.value_and_grad(program.loss, wrt=program.wrt), *arguments)
+        given = njit(parallel=True)(program.loss) if program.threads else program.loss
+        calls["jit"] = partial(aj.jit(given), *arguments)
+        calls["gradient"] = partial(aj.value_and_grad(given, wrt=program.wrt), *arguments)
     results: dict[str, Any] = {}
     for key, call in calls.items():
         try:

@@ -296,21 +296,22 @@ def flow(n: int, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
 PROGRAMS = [
     ArrayProgram(
         "Jacobi 2-D", "stencil", jacobi, {"slices": jacobi_jax, "padded": jacobi_pad},
-        grid, (0,), (250, 20), (40, 3), statements=2,
+        grid, (0,), (250, 20), (40, 3), statements=2, threads=True,
     ),
     ArrayProgram(
         "heat 3-D", "stencil", heat, {"slices": heat_jax, "padded": heat_pad},
-        cube, (0,), (25, 24), (12, 3), statements=2, jit_bar=5.0,
+        cube, (0,), (25, 24), (12, 3), statements=2, threads=True, jit_bar=5.0,
     ),
     ArrayProgram(
         "FDTD 2-D", "stencil", fdtd, {"slices": fdtd_jax, "padded": fdtd_pad},
-        fields, (0, 1, 2, 3), (200, 30), (30, 4), statements=3,
+        fields, (0, 1, 2, 3), (200, 30), (30, 4), statements=3, threads=True,
     ),
     ArrayProgram(
         "horizontal diffusion", "stencil", diffusion, {"slices": diffusion_jax},
-        layers, (0, 1), (64, 60), (12, 8), statements=6,
+        layers, (0, 1), (64, 60), (12, 8), statements=6, threads=True,
     ),
     ArrayProgram(
-        "cavity flow", "stencil", cavity, {"slices": cavity_jax}, flow, (0, 1, 2), (61, 15), (21, 2), statements=55
+        "cavity flow", "stencil", cavity, {"slices": cavity_jax}, flow, (0, 1, 2), (61, 15), (21, 2), statements=55,
+        threads=True,
     ),
 ]  # fmt: skip

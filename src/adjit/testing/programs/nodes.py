@@ -198,6 +198,11 @@ class Program:
         return not kernels and (self.seed % 2 == 0 or dtype != "float64")
 
     @property
+    def threaded(self) -> bool:
+        """Whether its dispatchers have `parallel=True`: with array statements every other one, by seed."""
+        return self.parallel or (self.arrays and self.seed % 4 == 0)
+
+    @property
     def forward(self) -> bool:
         """Whether every rule in it has a forward mode."""
         return not any(isinstance(f, Given) and "custom_vjp" in f.program for f in self.functions)
@@ -213,8 +218,8 @@ class Program:
         head = HEAD
         if self.parallel:
             head = head.replace("import njit", "import njit, prange")
-            if form == "program":
-                texts = [text.replace("@njit\n", "@njit(parallel=True)\n") for text in texts]
+        if self.threaded and form == "program":
+            texts = [text.replace("@njit\n", "@njit(parallel=True)\n") for text in texts]
         if any("aj." in text for text in texts):
             head += "\nimport adjit as aj\n"
         classes = [line for cls, line in self._classes().items() if cls != "tuple"]
