@@ -159,7 +159,8 @@ class PullRow:
         with b.collect() as long:
             self._straight_ends(place, sources, width)
         with b.collect() as short:
-            self._ends_by_turns(place, sources, wanted, first, last)
+            if width > 1:  # else there is no turn at all
+                self._ends_by_turns(place, sources, wanted, first, last)
         enough = b.op("ge", b.op("sub", span.stop, span.start), width)
         b.if_(enough, tuple(long), tuple(short))
 
