@@ -7,6 +7,8 @@ loop that LLVM vectorises, where 27 of them take a nanosecond (array statements,
 
 from __future__ import annotations
 
+import operator
+
 from adjit.analysis.trips import trip_count
 from adjit.ir.builder import Builder
 from adjit.ir.core import (
@@ -25,7 +27,7 @@ from adjit.ir.core import (
     Whole,
     const,
 )
-from adjit.ir.types import INT64
+from adjit.ir.types import BOOL, INT64
 from adjit.ir.visit import defined, targets, walk
 
 _UNKNOWN_TURNS = 8
@@ -35,6 +37,15 @@ _CHEAP = frozenset(
     | {"lt", "le", "gt", "ge", "eq", "ne", "and_", "or_", "not_", "xor", "lshift", "rshift", "invert"}
 )
 _INTEGER = frozenset({"add", "sub", "mul", "neg", "min", "max", "dim", "nonneg", "mod", "floordiv", "cast"})
+_COMPARED = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+_CHOOSING = frozenset({*_COMPARED, "select", "and_", "or_", "not_"})
 _COSTLY = 10
 """Operations that a division or a function counts for."""
 _QUICK = frozenset(
@@ -71,6 +82,7 @@ class _Work:
         self._b, self._loop = b, loop
         self._inside = defined(loop.body) | {*loop.params}
         self._made: dict[Sym, Stmt] = {t: s for s in walk(loop.body) for t in targets(s)}
+        self._ranges = {s.index: s for s in (loop, *walk(loop.body)) if isinstance(s, Loop)}
         self._known: dict[Sym, Atom | None] = {}
 
     def block(self, block: Block, unit: int) -> tuple[int, list[Atom]]:
@@ -79,7 +91,7 @@ class _Work:
         for stmt in block:
             match stmt:
                 case Let():
-                    fixed += unit if stmt.op in _CHEAP else unit * _COSTLY
+                    fixed += unit if _cheap(stmt) else unit * _COSTLY
                 case If():
                     for sub in (stmt.then, stmt.els):
                         n, others = self.block(sub, unit)
@@ -127,28 +139,45 @@ class _Work:
         return self._known[a]
 
     def _computed(self, a: Sym) -> Atom | None:
-        loop, b = self._loop, self._b
-        if a == loop.index and loop.lo is not None and loop.hi is not None:
-            return b.op("floordiv", b.op("add", b.cast(loop.lo, INT64), b.cast(loop.hi, INT64)), 2)
+        b, of = self._b, self._ranges.get(a)
+        if of is not None and of.lo is not None and of.hi is not None:
+            lo, hi = self._about(of.lo), self._about(of.hi)
+            if lo is None or hi is None:
+                return None
+            return b.op("floordiv", b.op("add", b.cast(lo, INT64), b.cast(hi, INT64)), 2)
         if a not in self._inside:
             return a
         stmt = self._made.get(a)
-        if not isinstance(stmt, Let) or stmt.op not in _INTEGER or stmt.target.type != INT64:
+        if not isinstance(stmt, Let) or stmt.target.type not in (INT64, BOOL):
+            return None
+        if stmt.op not in _INTEGER | _CHOOSING:
             return None
         if stmt.op in ("mod", "floordiv") and not (isinstance(stmt.args[1], Const) and stmt.args[1].value):
             return None
-        args = [self._about(x) for x in stmt.args]
-        if any(x is None for x in args):
+        args = [x for x in map(self._about, stmt.args) if x is not None]
+        if len(args) < len(stmt.args):
             return None
-        return b.let(stmt.op, *(x for x in args if x is not None), type=INT64, fn=stmt.fn, name=a.name)
+        numbers = [x.value.real for x in args if isinstance(x, Const)]
+        if stmt.op in _COMPARED and len(numbers) == 2:
+            return Const(bool(_COMPARED[stmt.op](*numbers)), BOOL)
+        if stmt.op == "select" and isinstance(args[0], Const):
+            return args[1] if args[0].value else args[2]
+        return b.let(stmt.op, *args, type=stmt.target.type, fn=stmt.fn, name=a.name)
 
 
 def _unit(loop: Loop) -> int:
     """The units of an operation in the loop's body: whether LLVM vectorises it, as far as that can be said."""
-    if loop.params or loop.stop is not None:
+    if loop.stop is not None or any(p.type != INT64 for p in loop.params):  # a counter is as good as an index
         return ALONE
     for s in loop.body:
-        vector = s.op in _VECTORS if isinstance(s, Let) else isinstance(s, Load | Store)
+        vector = (s.op in _VECTORS or _cheap(s)) if isinstance(s, Let) else isinstance(s, Load | Store)
         if not vector or (isinstance(s, Load) and s.target.type == INT64):  # that may be an index
             return ALONE
     return 1
+
+
+def _cheap(let: Let) -> bool:
+    """Whether an operation costs about as much as an addition: a square is a product."""
+    if let.op == "pow" and isinstance(let.args[1], Const):
+        return let.args[1].value in (1, 2, 3)
+    return let.op in _CHEAP
