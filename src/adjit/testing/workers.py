@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -42,7 +42,7 @@ class _Worker:
     """A process, and the end of its own pipe: one that dies in the middle of a word leaves no other one waiting."""
 
     process: BaseProcess
-    pipe: Connection
+    pipe: Any
     settings: Settings
     at: int
     heard: float
@@ -99,13 +99,12 @@ class Workers:
         """What the processes say, after a short wait."""
         talking = {w.pipe: w for w in workers.values() if not (w.done or w.tired or w.pipe.closed)}
         for pipe in wait(list(talking), timeout=1.0):
-            assert isinstance(pipe, Connection)
             worker = talking[pipe]
             try:
-                at, outcome = pipe.recv()
+                at, outcome = worker.pipe.recv()
             except (EOFError, OSError):  # it is gone
                 worker.process.join(10)
-                pipe.close()
+                worker.pipe.close()
                 continue
             worker.heard = time.monotonic()
             if at in (_DONE, _TIRED):

@@ -95,7 +95,7 @@ class Capturing(Device):
         values = [count, self._table.address(target.buffer.slot), *given]
         kernel.added((-(-count // BLOCK), 1, 1), (BLOCK, 1, 1), self.nodes, values)
 
-    def launch(self, launch: Launch, counts: tuple[int, ...], given: Sequence[Any]) -> tuple[Any, ...]:
+    def launch(self, launch: Launch, counts: tuple[int, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
         self.launches += 1
         if self.launches > _MOST_LAUNCHES:
             raise Unrepeatable(f"more than {_MOST_LAUNCHES} launches")
