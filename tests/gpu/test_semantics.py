@@ -219,6 +219,19 @@ def test_integers_beside_floats(dtype):
 
 
 @aj.kernel
+def beyond(y, x):
+    i = aj.index()
+    y[0, i] = min(x[i], 1e39)
+    y[1, i] = x[i] * 1e39
+    y[2, i] = max(x[i], -1e300)
+    y[3, i] = x[i] * 1e-60
+
+
+def test_constants_that_float32_does_not_hold():
+    both(beyond, np.zeros((4, 3), "float32"), np.array([1.5, -2.0, 0.25], "float32"), ndrange=3)
+
+
+@aj.kernel
 def narrow(y, x, h):
     i = aj.index()
     v = x[i] * 0.5 + i * x[0] - h * x[i] ** 2

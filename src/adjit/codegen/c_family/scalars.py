@@ -38,6 +38,9 @@ def literal(value: complex, type: Scalar) -> tuple[str, int]:
     if type.is_int:
         return _integer(int(value))
     value = float(value)
+    if type.name == "float32":
+        with np.errstate(over="ignore"):
+            value = float(np.float32(value))  # what does not fit is infinite, as on the host
     if math.isnan(value):
         return f"({c_type(type)})NAN", UNARY
     if math.isinf(value):
