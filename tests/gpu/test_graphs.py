@@ -158,6 +158,48 @@ def test_red_black_in_place(counts: dict[str, int]):
     assert counts["replayed"] == 3
 
 
+def fractions(u, dt, parts):
+    v = np.zeros_like(u)
+    for k in range(3):
+        heat(v, u, 1.0 / (parts - k), u, ndrange=len(u))
+        u, v = v, u
+    return np.sum(u) * dt
+
+
+def test_numbers_that_let_the_program_raise(counts: dict[str, int]):
+    f = aj.jit(fractions)
+    u = np.linspace(0, 1, 30)
+    for parts in (5.0, 6.0, 1.0, 7.0, 2.0, 8.0):
+        if parts < 3.0:
+            with pytest.raises(ZeroDivisionError):
+                f(to_device(u), 0.1, parts)
+        else:
+            same(f(to_device(u), 0.1, parts), f(u.copy(), 0.1, parts), rtol=1e-12)
+    assert counts["captured"] == 1 and counts["replayed"] == 3
+
+
+def test_graphs_make_room(counts: dict[str, int], monkeypatch: pytest.MonkeyPatch):
+    from adjit.runtime.cuda import device
+
+    f, u = aj.jit(made), np.arange(6.0)
+    for _ in range(3):
+        f(to_device(u), 0.5)
+    assert counts["captured"] == 1
+    full, real = [True], cp.cuda.alloc
+
+    def alloc(size: int) -> Any:
+        if full:
+            full.pop()
+            raise cp.cuda.memory.OutOfMemoryError(size, 0, 0)
+        return real(size)
+
+    monkeypatch.setattr(device.cp.cuda, "alloc", alloc)
+    same(f(to_device(u), 0.5), f(u.copy(), 0.5))
+    monkeypatch.undo()
+    monkeypatch.setattr(program, "FEWEST", 2)
+    same(f(to_device(u), 0.25), f(u.copy(), 0.25))
+
+
 def test_streams_and_threads():
     f = aj.value_and_grad(simulate, wrt=(0, 2))
     rng = np.random.default_rng(5)

@@ -95,6 +95,15 @@ class DeviceArray:
         return DeviceArray(self.buffer, self.offset, shape, c_strides(shape, self.dtype.itemsize), self.dtype)
 
 
+def laid_out(shape: tuple[Any, ...], dtype: Any, order: str) -> tuple[tuple[int, ...], Any, tuple[int, ...]]:
+    """Extents, dtype and strides of fresh memory. Raises ValueError, as NumPy does, for a negative extent."""
+    extents = tuple(map(int, shape))
+    if min(extents, default=0) < 0:
+        raise ValueError("negative dimensions are not allowed")
+    dtype = np.dtype(dtype)
+    return extents, dtype, (f_strides if order == "F" else c_strides)(extents, dtype.itemsize)
+
+
 def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Strides of contiguous memory in C's order."""
     strides, step = list[int](), itemsize

@@ -147,7 +147,20 @@ def _bits(a: Any, kind: str) -> int:
 
 
 def captured(call: Callable[..., Any], number: int, stream: Any, given: Sequence[Any]) -> Graph:
-    """The graph of one run of generated host code; nothing runs. Raises Unrepeatable where there can be none."""
+    """The graph of one run of generated host code; nothing runs.
+
+    Raises: Unrepeatable where there can be none; whatever else was raised is its cause: the program, launched
+    directly, says it to the user.
+    """
+    try:
+        return _captured(call, number, stream, given)
+    except Unrepeatable:
+        raise
+    except Exception as error:
+        raise Unrepeatable(str(error)) from error
+
+
+def _captured(call: Callable[..., Any], number: int, stream: Any, given: Sequence[Any]) -> Graph:
     floats = [k for k, a in enumerate(given) if type(a) in (float, np.float32, np.float64)]
     trace = Trace([given[k] for k in floats])
     table = Table()
@@ -156,10 +169,7 @@ def captured(call: Callable[..., Any], number: int, stream: Any, given: Sequence
     entered = [
         _entered(k, a, table) if type(a) is DeviceArray else numbers.get(k, a) for k, a in enumerate(given)
     ]
-    try:
-        flat = call(device, *entered) or ()
-    except Exception as error:  # whatever it is: the program is launched directly, and raises what it raises
-        raise Unrepeatable(str(error)) from error
+    flat = call(device, *entered) or ()
     results = [_result(r, table) for r in flat]
     table.upload(stream.ptr)
     owned = Owned(device.pool, device.sums, device.totals, device.arrived)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from adjit.errors import DeviceError, MemoryLimitError
 from adjit.runtime.cuda.library import cp, memory, runtime
-from adjit.runtime.device_memory import DeviceArray, c_strides, f_strides, local
+from adjit.runtime.device_memory import DeviceArray, laid_out, local
 
 
 class Device:
@@ -32,21 +33,14 @@ class Device:
 
     def memory(self, size: int) -> Any:
         """Fresh memory of so many bytes. Raises MemoryLimitError."""
-        try:
-            return cp.cuda.alloc(size)
-        except memory.OutOfMemoryError as error:
-            raise too_large(size) from error
+        return allocated(size)
 
     local = staticmethod(local)
 
     def empty(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory, not initialised."""
-        shape = tuple(map(int, shape))
-        if min(shape, default=0) < 0:
-            raise ValueError("negative dimensions are not allowed")
-        dtype = np.dtype(dtype)
+        shape, dtype, strides = laid_out(shape, dtype, order)
         size = math.prod(shape) * dtype.itemsize
-        strides = (f_strides if order == "F" else c_strides)(shape, dtype.itemsize)
         return DeviceArray(self.memory(size), 0, shape, strides, dtype)
 
     def zeros(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
@@ -99,6 +93,22 @@ class Device:
 
 
 _counters: dict[tuple[int, int], Any] = {}
+HOLDERS: WeakSet[Any] = WeakSet()
+"""What holds memory that it can do without, and gives it up by `release()`."""
+
+
+def allocated(size: int) -> Any:
+    """Fresh memory of so many bytes; graphs are dropped where that is what it takes. Raises MemoryLimitError."""
+    try:
+        return cp.cuda.alloc(size)
+    except memory.OutOfMemoryError:
+        pass
+    for holder in list(HOLDERS):
+        holder.release()
+    try:
+        return cp.cuda.alloc(size)
+    except memory.OutOfMemoryError as error:
+        raise too_large(size) from error
 
 
 def read(address: int, count: int, stream: int) -> np.ndarray[Any, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.runtime.cuda.device import numbers_in, read, too_large
+from adjit.runtime.cuda.device import allocated, numbers_in, read
 from adjit.runtime.cuda.library import cp
 from adjit.runtime.cuda.nodes import Executable
 from adjit.runtime.cuda.table import Table
@@ -53,10 +53,13 @@ class Graph:
 
     def replay(self, given: Sequence[Any], stream: Any) -> tuple[Any, ...] | None:
         """The results for these arguments; None where the host's code would go another way. Raises MemoryLimitError."""
-        values = self._trace.again([given[k] for k in self._floats])
+        try:
+            values = self._trace.again([given[k] for k in self._floats])
+        except (ArithmeticError, ValueError):  # what the host's code raises with these numbers
+            return None
         if values is None:
             return None
-        fresh = [_alloc(size) for _, size in self._table.results]
+        fresh = [allocated(size) for _, size in self._table.results]
         with self._lock:
             if self._stream != stream.ptr:
                 stream.wait_event(self._done)
@@ -72,6 +75,10 @@ class Graph:
             self._done.record(stream)
             self._stream = stream.ptr
         return tuple([self._made(r, given, fresh, values) for r in self._results])
+
+    def wait(self) -> None:
+        """Wait for the last replay: then the graph's memory may go."""
+        self._done.synchronize()
 
     @property
     def _reads(self) -> bool:
@@ -90,10 +97,3 @@ class Graph:
                 return DeviceArray(fresh[which], *how)
             case _:
                 raise AssertionError(r)
-
-
-def _alloc(size: int) -> Any:
-    try:
-        return cp.cuda.alloc(size)
-    except cp.cuda.memory.OutOfMemoryError as error:
-        raise too_large(size) from error

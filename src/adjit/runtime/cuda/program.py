@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjit.runtime.cuda.capture import captured
-from adjit.runtime.cuda.device import Device, one_device
+from adjit.runtime.cuda.device import HOLDERS, Device, one_device
 from adjit.runtime.cuda.graph import Graph
 from adjit.runtime.cuda.library import cp, runtime
 from adjit.runtime.device_memory import DeviceArray
@@ -52,7 +52,9 @@ class Program:
     def __init__(self, call: Callable[..., Any], results: int):
         self._call, self._results = call, results
         self._known: OrderedDict[Hashable, _Known] = OrderedDict()
+        self._graphs: list[tuple[_Known, Graph]] = []
         self._lock = threading.Lock()
+        HOLDERS.add(self)
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         given: list[Any] = []
@@ -98,6 +100,28 @@ class Program:
     def _shown(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         return (*map(Device.shown, flat[: self._results]), *flat[self._results :])
 
+    def _keep(self, known: _Known, graph: Graph) -> None:
+        """One more graph; the oldest of the program's goes where there are too many."""
+        gone: list[Graph] = []
+        with self._lock:
+            known.graphs = [graph, *known.graphs]
+            self._graphs.append((known, graph))
+            while len(self._graphs) > _GRAPHS_KEPT:
+                owner, oldest = self._graphs.pop(0)
+                owner.graphs = [g for g in owner.graphs if g is not oldest]
+                gone.append(oldest)
+        for oldest in gone:
+            oldest.wait()
+
+    def release(self) -> None:
+        """Give up the memory of the graphs."""
+        with self._lock:
+            gone, self._graphs = self._graphs, []
+            for known, _ in gone:
+                known.graphs = []
+        for _, graph in gone:
+            graph.wait()
+
     def _note(self, key: Hashable, known: _Known) -> _Known:
         with self._lock:
             self._known[key] = known
@@ -114,14 +138,14 @@ class Program:
                 return found
         known.missed += 1
         if known.missed > _PATIENCE + known.found // 4:  # what the host compares differs from call to call
-            known.direct, known.graphs = True, []
+            known.direct = True
             return self._call(Device(number, stream.ptr), *given) or ()
         try:
             graph = captured(self._call, number, stream, given)
-        except Unrepeatable:
-            known.direct = True
+        except Unrepeatable as why:
+            known.direct = why.__cause__ is None  # else it raises with these numbers, perhaps not with others
             return self._call(Device(number, stream.ptr), *given) or ()
-        known.graphs = [graph, *known.graphs[: _GRAPHS_KEPT - 1]]
+        self._keep(known, graph)
         found = graph.replay(given, stream)
         assert found is not None  # it was captured with these values
         return found

@@ -16,7 +16,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from adjit.errors import DeviceError, MemoryLimitError
-from adjit.runtime.device_memory import DeviceArray, c_strides, f_strides, local
+from adjit.runtime.device_memory import DeviceArray, laid_out, local
 
 _FLAGS = cl.mem_flags.READ_WRITE
 GIVEN_QUEUE: ContextVar[Any] = ContextVar("queue", default=None)
@@ -46,10 +46,7 @@ class Device:
 
     def empty(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory, not initialised."""
-        shape = tuple(map(int, shape))
-        if min(shape, default=0) < 0:
-            raise ValueError("negative dimensions are not allowed")
-        dtype = np.dtype(dtype)
+        shape, dtype, strides = laid_out(shape, dtype, order)
         size = math.prod(shape) * dtype.itemsize
         limit = self.queue.device.max_mem_alloc_size
         if size > limit:
@@ -58,7 +55,6 @@ class Device:
             buffer = cl.Buffer(self.context, _FLAGS, max(size, 1))
         except (cl.MemoryError, cl.RuntimeError) as error:
             raise _too_large(size, self.queue.device.global_mem_size, self.queue.device) from error
-        strides = (f_strides if order == "F" else c_strides)(shape, dtype.itemsize)
         return DeviceArray(buffer, 0, shape, strides, dtype)
 
     def zeros(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
