@@ -132,7 +132,7 @@ def difference(subject: Subject, tangents: Leaves, weights: Leaves) -> tuple[flo
 
 
 def check_value_and_grad(subject: Subject, gradient: Leaves) -> None:
-    """`value_and_grad` agrees with `autodiff`, and with itself."""
+    """`value_and_grad` agrees with `autodiff`, and with itself; `grad`, which computes no value, agrees with it."""
     function = aj.value_and_grad(subject.function, wrt=subject.moving())
     placement = subject.place()
     value, gradients = function(*subject.call_args(placement.args, subject.function))
@@ -141,6 +141,12 @@ def check_value_and_grad(subject: Subject, gradient: Leaves) -> None:
     again = function(*subject.call_args(subject.place().args, subject.function))
     if not same_bits(again[1], gradients):
         raise CheckFailure("repeat", f"value_and_grad {gradients} then {again[1]}")
+    placement = subject.place()
+    alone = aj.grad(subject.function, wrt=subject.moving())
+    found = alone(*subject.call_args(placement.args, subject.function))
+    subject.same_run(subject.plain()[0], placement, "grad")
+    if not same_bits(found, gradients):
+        raise CheckFailure("operators differ", f"grad {found}, value_and_grad {gradients}")
 
 
 def require_gradients(subject: Subject, gradients: Any, right: Leaves, who: str) -> None:

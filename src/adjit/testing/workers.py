@@ -7,6 +7,7 @@ import multiprocessing
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -19,6 +20,12 @@ _TIRED = "tired"
 
 
 def work(settings: Settings, out: Any) -> None:
+    """Run `_work`; nobody minds that nobody listens any more."""
+    with suppress(BrokenPipeError):
+        _work(settings, out)
+
+
+def _work(settings: Settings, out: Any) -> None:
     """Send every outcome of these settings, each with the next seed, and at last `_DONE`.
 
     Or `_TIRED`, with the rest left for another process.
