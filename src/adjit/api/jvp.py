@@ -49,7 +49,7 @@ def jvp(
     try:
         plan = engine_of(source, "forward", _Forward).plan(values, tuple(mask_of(t) for t in full))
     except ForeignArrays as foreign:
-        return foreign.kind.call(partial(jvp, f), (tuple(primals), tuple(tangents)), {})
+        return foreign.kind.call(partial(jvp, f), (tuple(primals), tuple(tangents)), kwargs)
     return plan.run(values, full)
 
 
