@@ -39,8 +39,8 @@ class AtomicUpdate(NumbaCallable):
         self._plain = plain
 
     def __call__(self, a: Any, i: Any, v: Any) -> Any:
-        kind = getattr(getattr(a, "dtype", None), "kind", "")
-        if kind in "iub" and kind and isinstance(v, float | complex | np.floating | np.complexfloating):
+        kind = getattr(getattr(a, "dtype", None), "kind", None)
+        if kind in ("i", "u", "b") and isinstance(v, float | complex | np.floating | np.complexfloating):
             raise ArgumentError(
                 f"{self.__name__} of {v!r} to an element of an array of {a.dtype} would lose the fraction",
                 "give the array a float dtype, or convert the value: int(v)",

@@ -39,14 +39,22 @@ class DeviceArray:
         far = sum(abs(s) * max(n - 1, 0) for n, s in zip(self.shape, self.strides, strict=True))
         return max(far // self.dtype.itemsize, *self.shape, 0)
 
+    def places(self, layout: str) -> tuple[int, ...]:
+        """Extents, and strides in elements unless the layout says them."""
+        if layout != "A":
+            return self.shape
+        size = self.dtype.itemsize
+        return (*self.shape, *[s // size for s in self.strides])
+
     @property
     def words(self) -> Words:
         """What kernels may be given for it."""
         found = self._words
         if found is None:
-            size = self.dtype.itemsize
-            short = (self.buffer.ptr, self.offset // size, *self.shape)
-            found = self._words = (short, (*short, *[s // size for s in self.strides]), self.span > SMALL)
+            start = (self.buffer.ptr, self.offset // self.dtype.itemsize)
+            found = self._words = (
+                (*start, *self.places("C")), (*start, *self.places("A")), self.span > SMALL,
+            )  # fmt: skip
         return found
 
     def __len__(self) -> int:

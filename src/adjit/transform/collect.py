@@ -14,7 +14,8 @@ from adjit.ir.types import BOOL
 from adjit.transform.copier import Copier
 from adjit.transform.pull_plan import Group, Held, is_own
 from adjit.transform.replay import Sum, replay, touching
-from adjit.transform.sources import Box, Guarded, Sources, Step, both
+from adjit.transform.sources import Box, Guarded, Sources, Step
+from adjit.transform.spans import both
 
 
 @dataclass(frozen=True)

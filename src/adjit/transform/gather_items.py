@@ -34,7 +34,8 @@ from adjit.transform.collect import Collect
 from adjit.transform.pull_plan import Held, Plan, plan
 from adjit.transform.replay import replay
 from adjit.transform.restored import restored
-from adjit.transform.sources import Sources, both
+from adjit.transform.sources import Sources
+from adjit.transform.spans import both
 from adjit.transform.unroll_items import unroll_items
 
 

@@ -9,8 +9,8 @@ from adjit.analysis.bends import BACK_HIGH, BACK_LOW, HIGH, LOW, MIRRORS, RING
 from adjit.analysis.scatter import Push
 from adjit.ir.core import ONE, TRUE, ZERO, Alloc, Atom, Loop, Stmt, Sym, const, fresh
 from adjit.ir.types import INT64
-from adjit.transform.pull_row import Indices, PullRow, Step, both, regular_places
-from adjit.transform.spans import moved
+from adjit.transform.pull_row import Indices, PullRow, Step, regular_places
+from adjit.transform.spans import both, moved
 
 _STRAIGHT: Step = (0, frozenset())
 

@@ -12,7 +12,7 @@ from adjit.ir.core import ONE, TRUE, ZERO, Alloc, Atom, Const, Loop, Sym, const,
 from adjit.ir.notes import Pulled
 from adjit.ir.types import INT64
 from adjit.transform.copier import Copier
-from adjit.transform.spans import Span, added, made_of, moved
+from adjit.transform.spans import Span, added, both, made_of, moved
 
 Indices = tuple[Atom, ...]
 Step = tuple[int, Kinds]
@@ -315,10 +315,3 @@ def regular_places(step: Step) -> tuple[int, int]:
     if RING in kinds:
         return 0, 0
     return (max(offset, 0), min(offset, 0)) if kinds else (offset, offset)
-
-
-def both(b: Builder, x: Atom, y: Atom) -> Atom:
-    """x and y."""
-    if x == TRUE:
-        return y
-    return x if y == TRUE else b.op("and_", x, y)

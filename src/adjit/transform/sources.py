@@ -18,7 +18,7 @@ from adjit.analysis.bends import HIGH, LOW, RING
 from adjit.analysis.item_pushes import Along, ItemPushes
 from adjit.ir.builder import Builder
 from adjit.ir.core import TRUE, ZERO, Atom, Const, Sym, const
-from adjit.transform.spans import moved
+from adjit.transform.spans import both, moved
 
 Step = tuple[Along, ...]
 Guarded = Sequence[tuple[bool, bool]]
@@ -182,10 +182,3 @@ def _at_least(first: Atom, offset: int, start: Atom) -> bool:
 
 def _straight(a: Along) -> int:
     return 0 if a.kinds else a.offset
-
-
-def both(b: Builder, x: Atom, y: Atom) -> Atom:
-    """Whether both are true."""
-    if x == TRUE:
-        return y
-    return x if y == TRUE else b.op("and_", x, y)

@@ -8,7 +8,7 @@ from adjit.analysis.alias import Affine
 from adjit.analysis.lattice import Head
 from adjit.analysis.scatter import Nest, needed_for
 from adjit.ir.builder import Builder
-from adjit.ir.core import ZERO, Atom, Let, Load, Sym, const
+from adjit.ir.core import TRUE, ZERO, Atom, Let, Load, Sym, const
 from adjit.ir.types import INT64
 from adjit.transform.copier import Copier
 
@@ -75,3 +75,10 @@ def made_of(nest: Nest, atoms: list[Atom]) -> list[Let | Load]:
     needed = needed_for(nest, atoms)
     assert needed is not None, "terms and bounds are steady"
     return needed
+
+
+def both(b: Builder, x: Atom, y: Atom) -> Atom:
+    """Whether both are true."""
+    if x == TRUE:
+        return y
+    return x if y == TRUE else b.op("and_", x, y)

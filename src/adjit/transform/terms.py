@@ -68,7 +68,9 @@ def _row(s: Sym) -> Array:
     return Array(s.type, 1, "C")
 
 
-class _Keeps(Rewriter):
+class _Kept(Rewriter):
+    """Goes over a turn's slow terms."""
+
     def __init__(self, arrays: dict[Sym, Sym], turn: Atom):
         super().__init__()
         self._arrays, self._turn = arrays, turn
@@ -77,16 +79,18 @@ class _Keeps(Rewriter):
         new = self.rebuild(stmt)
         if not isinstance(new, Let) or new.target not in self._arrays:
             return (new,)
-        return (new, Store(self._arrays[new.target], (self._turn,), new.target, new.span))
+        return self.term(new, self._arrays[new.target])
+
+    def term(self, let: Let, array: Sym) -> tuple[Stmt, ...]:
+        """What stands for a term that has this array."""
+        raise NotImplementedError
 
 
-class _Reads(Rewriter):
-    def __init__(self, arrays: dict[Sym, Sym], turn: Atom):
-        super().__init__()
-        self._arrays, self._turn = arrays, turn
+class _Keeps(_Kept):
+    def term(self, let: Let, array: Sym) -> tuple[Stmt, ...]:
+        return (let, Store(array, (self._turn,), let.target, let.span))
 
-    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        new = self.rebuild(stmt)
-        if not isinstance(new, Let) or new.target not in self._arrays:
-            return (new,)
-        return (Load(new.target, self._arrays[new.target], (self._turn,), new.span),)
+
+class _Reads(_Kept):
+    def term(self, let: Let, array: Sym) -> tuple[Stmt, ...]:
+        return (Load(let.target, array, (self._turn,), let.span),)

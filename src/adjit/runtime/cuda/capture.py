@@ -20,10 +20,11 @@ from adjit.runtime.cuda.nodes import Nodes
 from adjit.runtime.cuda.table import Table
 from adjit.runtime.cuda.words import WORDS
 from adjit.runtime.device_memory import SMALL, DeviceArray
-from adjit.runtime.device_shapes import places
 from adjit.runtime.traced import Number, Trace, Unrepeatable
 
-_FLOATS = ("float32", "float64")
+FLOATS = frozenset({float, np.float32, np.float64})
+"""Types of numbers that a replay takes anew."""
+_KINDS = ("float32", "float64")
 _MOST_LAUNCHES = 20_000
 _MOST_TOTALS = 4096
 
@@ -48,7 +49,7 @@ class Capturing(Device):
         self.pool = cp.cuda.MemoryPool()
         self.totals: list[tuple[int, np.dtype[Any]]] = []
         self._total_at: dict[int, int] = {}
-        self.sums, self.arrived = table.memory(8 * _MOST_TOTALS), table.memory(4)
+        self.sums, self.arrived = cp.cuda.alloc(8 * _MOST_TOTALS), cp.cuda.alloc(4)
         runtime.memsetAsync(self.arrived.ptr, 0, 4, stream)
         self._movers: dict[str, Ready] = {}
         self.nodes = Nodes()
@@ -103,10 +104,10 @@ class Capturing(Device):
         index = "i"
         for kind, a in zip(launch.given, given, strict=True):
             if type(a) is DeviceArray:
-                flat += (self._table.address(a.buffer.slot), a.offset // a.dtype.itemsize, *places(a, kind))
+                flat += (self._table.address(a.buffer.slot), a.offset // a.dtype.itemsize, *a.places(kind))
                 index = "q" if a.span > SMALL else index
             else:
-                flat.append(self._number(a, kind) if kind in _FLOATS else int(a))
+                flat.append(self._number(a, kind) if kind in _KINDS else int(a))
         grid, block = launch.grid(counts)
         found = list[Number]()
         if launch.totals:
@@ -161,7 +162,7 @@ def captured(call: Callable[..., Any], number: int, stream: Any, given: Sequence
 
 
 def _captured(call: Callable[..., Any], number: int, stream: Any, given: Sequence[Any]) -> Graph:
-    floats = [k for k, a in enumerate(given) if type(a) in (float, np.float32, np.float64)]
+    floats = [k for k, a in enumerate(given) if type(a) in FLOATS]
     trace = Trace([given[k] for k in floats])
     table = Table()
     numbers = dict(zip(floats, trace.inputs, strict=True))

@@ -18,7 +18,6 @@ from adjit.errors import DeviceError
 from adjit.runtime.cuda.device import Device
 from adjit.runtime.cuda.library import cp, driver
 from adjit.runtime.cuda.nodes import Nodes
-from adjit.runtime.device_shapes import places
 
 BLOCK = 256
 """Work items of a block that makes totals."""
@@ -188,7 +187,7 @@ class Launch:
                 if kind in _CODES:
                     fields += "Q" if table and kind in ("float32", "float64") else _CODES[kind]
                 else:
-                    fields += "Qq" + index * len(places(a, kind))
+                    fields += "Qq" + index * len(a.places(kind))
             fields += "QQ" * len(self.totals) + ("Q" if self.totals else "")
             found = kept[key] = Ready(module, self.name, fields)
         return found

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from adjit.runtime.cuda.capture import captured
+from adjit.runtime.cuda.capture import FLOATS, captured
 from adjit.runtime.cuda.device import HOLDERS, Device, one_device
 from adjit.runtime.cuda.graph import Graph
 from adjit.runtime.cuda.library import cp, runtime
@@ -25,8 +25,7 @@ from adjit.runtime.traced import Unrepeatable
 
 _SHAPES_KEPT = 32
 _GRAPHS_KEPT = 4
-_FLOATS = frozenset({float, np.float32, np.float64})
-_TAKEN = frozenset({DeviceArray, bool, int, type(None), *_FLOATS, *np.sctypeDict.values()})
+_TAKEN = frozenset({DeviceArray, bool, int, type(None), *FLOATS, *np.sctypeDict.values()})
 _PATIENCE = 8
 FEWEST: int = 3
 """Programs of fewer launches are launched directly: a replay costs about two launches by itself."""
@@ -62,7 +61,7 @@ class Program:
         number, host = -1, False
         for a in args:
             cls = type(a)
-            if cls in _FLOATS:
+            if cls in FLOATS:
                 kinds.append(cls)
             elif cls is DeviceArray or isinstance(a, cp.ndarray):
                 a = a if cls is DeviceArray else DeviceArray(a.data, 0, a.shape, a.strides, a.dtype)

@@ -36,11 +36,6 @@ class Table:
         self._results: dict[int, int] = {}
         self._end = 0
 
-    @staticmethod
-    def memory(size: int) -> Any:
-        """Memory for as long as the graph lives."""
-        return cp.cuda.alloc(size)
-
     def _entry(self) -> int:
         if self._count == _ENTRIES:
             raise Unrepeatable(f"more than {_ENTRIES} arrays and numbers")

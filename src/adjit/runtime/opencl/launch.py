@@ -7,8 +7,10 @@ when they are first needed.
 from __future__ import annotations
 
 import functools
+import operator
 import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,23 @@ import pyopencl as cl
 
 from adjit.errors import DeviceError
 from adjit.runtime.device_memory import SMALL, DeviceArray
-from adjit.runtime.device_shapes import COMBINE, places
 from adjit.runtime.opencl.device import Device
 
 BLOCK = 64
 """Work items of a work-group that makes totals."""
 _GROUPS = 256
 _SHAPES = ((1,), (BLOCK,), (32, 4), (32, 2, 2))
+
+_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "mul": operator.mul,
+    "min": lambda a, b: b if b < a else a,
+    "max": lambda a, b: b if b > a else a,
+    "and_": operator.and_,
+    "or_": operator.or_,
+    "first": lambda a, _: a,
+}
+"""What two groups of work items come to together, by the operation of a total."""
 
 
 class Source:
@@ -137,7 +149,7 @@ class Launch:
             host = np.empty(groups, part.dtype)
             cl.enqueue_copy(device.queue, host, part.buffer, is_blocking=True, wait_for=device.before)
             with np.errstate(all="ignore"):
-                total = functools.reduce(COMBINE[op], host.astype(dtype))
+                total = functools.reduce(_COMBINE[op], host.astype(dtype))
             found.append(total if dtype == np.float32 else total.item())
         return tuple(found)
 
@@ -146,4 +158,4 @@ def _append(flat: list[Any], a: DeviceArray, layout: str) -> None:
     """What stands for an array: buffer, place of its first element, extents, strides unless the layout says them."""
     flat.append(a.buffer)
     flat.append(np.int64(a.offset // a.dtype.itemsize))
-    flat += places(a, layout)
+    flat += a.places(layout)
