@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from adjit.api.annotations import Active as Active
+    from adjit.api.annotations import Batch as Batch
     from adjit.api.annotations import BatchDuplicated as BatchDuplicated
     from adjit.api.annotations import Const as Const
     from adjit.api.annotations import Duplicated as Duplicated
@@ -28,7 +29,13 @@ if TYPE_CHECKING:
     from adjit.api.explain import explain as explain
     from adjit.api.grad import grad as grad
     from adjit.api.grad import value_and_grad as value_and_grad
+    from adjit.api.hessian import hessian as hessian
+    from adjit.api.hessian import hvp as hvp
+    from adjit.api.hessian import laplacian as laplacian
     from adjit.api.index import index as index
+    from adjit.api.jacobian import jacfwd as jacfwd
+    from adjit.api.jacobian import jacobian as jacobian
+    from adjit.api.jacobian import jacrev as jacrev
     from adjit.api.jit import jit as jit
     from adjit.api.jvp import jvp as jvp
     from adjit.api.kernel import kernel as kernel
@@ -50,6 +57,7 @@ __all__ = [
     "Active",
     "AdjitError",
     "ArgumentError",
+    "Batch",
     "BatchDuplicated",
     "CheckError",
     "CheckReport",
@@ -74,10 +82,16 @@ __all__ = [
     "debug_nans",
     "explain",
     "grad",
+    "hessian",
+    "hvp",
     "index",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jit",
     "jvp",
     "kernel",
+    "laplacian",
     "options",
     "pure",
     "stop_gradient",
@@ -88,6 +102,7 @@ __all__ = [
 _HOMES = {
     "adjit.api.annotations": (
         "Active",
+        "Batch",
         "BatchDuplicated",
         "Const",
         "Duplicated",
@@ -102,7 +117,9 @@ _HOMES = {
     "adjit.api.debug": ("debug_nans",),
     "adjit.api.explain": ("explain",),
     "adjit.api.grad": ("grad", "value_and_grad"),
+    "adjit.api.hessian": ("hessian", "hvp", "laplacian"),
     "adjit.api.index": ("index",),
+    "adjit.api.jacobian": ("jacfwd", "jacobian", "jacrev"),
     "adjit.api.jit": ("jit",),
     "adjit.api.jvp": ("jvp",),
     "adjit.api.kernel": ("kernel",),

@@ -80,3 +80,20 @@ class Result(NamedTuple):
 
     value: Any
     gradients: tuple[Any, ...]
+
+
+class Batch:
+    """Several tangents (of `jvp`) or cotangents (of a pullback) at once: arrays with a leading axis more.
+
+    values: an array of shape `(k, *shape)` for an argument of that shape, `(k,)` for a number; or a tuple of
+    such for a tuple, None for parts that are zero. What comes back has the leading axis too.
+    """
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Any):
+        self.values = values
+
+    def mapped(self, f: Callable[[Any], Any]) -> Batch:
+        """The same annotation of other values."""
+        return Batch(f(self.values))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from adjit.api.derivative import Derivative
 from adjit.api.engine import Engine
 from adjit.api.plan import Gradients, Guard, Leaves, Results, seed
-from adjit.api.source import Operator, Options, Source, source_of
-from adjit.api.wrt import Wrt, find, paths, select
+from adjit.api.source import Source
+from adjit.api.wrt import Wrt, select
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec
 from adjit.ir.types import Array, Scalar
 from adjit.runtime.arguments import describe, fill, spec_of
-from adjit.runtime.captures import Same
 from adjit.runtime.foreign import ForeignArrays
 from adjit.runtime.signature import place
 
@@ -44,35 +44,12 @@ def value_and_grad(f: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -
     return Transformed(f, wrt, "value_and_grad", has_aux)
 
 
-class Transformed(Operator):
-    """A gradient function made by `grad` or `value_and_grad`; it may be transformed again.
-
-    f: the function as it was given, a partial or `aj.pure` still around it. base: the function inside of all
-    that. wrt: as given. paths: `wrt` as paths from parameter names of `base`. kind: "grad" or "value_and_grad".
-    pure: whether f is under `aj.pure`. options: what `aj.options` said. As an argument of another operator it has
-    base's parameters, so that what partials bind is an argument as well.
-    """
+class Transformed(Derivative):
+    """A gradient function made by `grad` or `value_and_grad`: `kind` is one of the two."""
 
     def __init__(self, f: Callable[..., Any], wrt: Wrt, kind: str, has_aux: bool):
-        self.source_ = source_of(f)
-        self.paths = paths(wrt, self.source_.signature)
-        self.wrt, self.kind, self.has_aux = wrt, kind, has_aux
-        self._bind = self.source_.signature.bind
-        self._wrap(f)
+        super().__init__(f, wrt, kind, has_aux)
         self._engine: Engine[_Joint] | None = None
-
-    @property
-    def base(self) -> Callable[..., Any]:
-        """The function that is differentiated, nothing around it."""
-        return self.source_.base
-
-    @property
-    def options(self) -> Options:
-        return self.source_.options
-
-    @property
-    def pure(self) -> bool:
-        return self.source_.pure
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self._bind(args, kwargs)
@@ -96,24 +73,6 @@ class Transformed(Operator):
         active = select(self.paths, tree).active
         _scalar_result(result_of(self.source_, tree.specs), self.has_aux, self.source_)
         return report(self.source_, tree, values, "joint", active, aux=self.has_aux, final=False)
-
-    def places(self, specs: tuple[Spec, ...]) -> tuple[tuple[bool, ...], tuple[tuple[Spec, int], ...], bool]:
-        """Active leaves, the parts of the arguments that are differentiated by, whether there is just one."""
-        of = Leaves(self.source_, specs)
-        selection = select(self.paths, of)
-        return selection.active, tuple(find(p, of) for p in self.paths), not isinstance(self.wrt, tuple)
-
-    def structure_key(self) -> tuple[Any, ...]:
-        signature = self.source_.signature
-        bound = (*map(Same, signature.prefix), *((k, Same(v)) for k, v in sorted(signature.keywords.items())))
-        return type(self), self.kind, self.wrt, self.paths, self.has_aux, self.source_.key, bound
-
-    def captured_functions(self) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        return (), (self.base,)
-
-    def __repr__(self) -> str:
-        aux = ", has_aux=True" if self.has_aux else ""
-        return f"adjit.{self.kind}({self.source_.name}, wrt={self.wrt!r}{aux})"
 
     def _plans(self) -> Engine[_Joint]:
         if self._engine is None:

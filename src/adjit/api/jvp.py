@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from adjit.api.batched import Batched
+from adjit.api.batches import batched, unbatched
 from adjit.api.engine import Engine, engine_of
 from adjit.api.plan import Guard, Leaves, Results
 from adjit.api.source import source_of
@@ -22,7 +24,9 @@ def jvp(
     """The value of `f(*primals, **kwargs)` and its derivative along `tangents`.
 
     Arguments: one tangent per primal, of its structure, shape and dtype; None means zero, also inside tuples, and
-    is the only tangent of integers, bools, functions and None. Tangents are never mutated. kwargs: keywords of f (a
+    is the only tangent of integers, bools, functions and None; or an `aj.Batch` of several, whose arrays have a
+    leading axis more, as many in each (then the tangent of the result has that axis, in arrays and for numbers).
+    Tangents are never mutated. kwargs: keywords of f (a
     kernel's `ndrange`), constant: what is to have a tangent is a primal.
     Returns: `(value, tangent)`, the tangent with the structure of the value, None for parts without a derivative.
     Arrays that f writes end as the plain call leaves them. The tangent of a complex number is complex: the change of
@@ -46,8 +50,13 @@ def jvp(
             full[parameter] = tangent
         else:
             full[parameter] = (*full[parameter][:item], tangent, *full[parameter][item + 1 :])
+    if any(map(batched, tangents)):
+        full = [unbatched(t) for t in full]
+        make, kind = Batched, "batched forward"
+    else:
+        make, kind = _Forward, "forward"
     try:
-        plan = engine_of(source, "forward", _Forward).plan(values, tuple(mask_of(t) for t in full))
+        plan = engine_of(source, kind, make).plan(values, tuple(mask_of(t) for t in full))
     except ForeignArrays as foreign:
         return foreign.kind.call(partial(jvp, f), (tuple(primals), tuple(tangents)), kwargs)
     return plan.run(values, full)

@@ -119,6 +119,10 @@ class Results:
         """A tree like the result, from one item per leaf that carries derivatives; None elsewhere."""
         return fill(self._tangent, _made(flat, self._tangent_makers))
 
+    def around(self, items: Sequence[Any]) -> Any:
+        """A tree like the result with these items, one per leaf that carries derivatives; None elsewhere."""
+        return fill(self._tangent, list(items))
+
 
 def _made(flat: Sequence[Any], makers: Sequence[tuple[int, Callable[[Any], Any]]]) -> Sequence[Any]:
     if not makers:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjit.api.annotations import Const
+from adjit.api.batches import batched, count_of, picked, stacked, unbatched
 from adjit.api.engine import Engine, engine_of
 from adjit.api.plan import Gradients, Guard, Leaves, Results
 from adjit.api.source import Source, source_of
@@ -29,7 +30,8 @@ def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback
 
     Arguments: keywords are f's. `aj.Const(x)` around an argument says that its cotangent is not wanted.
     Returns: `(value, pullback)`. `pullback(ct)` takes a cotangent with the structure of the value (numbers for
-    scalars, arrays of the same shape and dtype for arrays, None for zero and for parts without a derivative) and
+    scalars, arrays of the same shape and dtype for arrays, None for zero and for parts without a derivative; or an
+    `aj.Batch` of several, with a leading axis more, which the result then has too) and
     returns a tuple: one cotangent per positional argument, None for those that have none. It owns what it needs,
     never reads or writes the arguments again, and may be called any number of times.
     Complex numbers: cotangents and tangents are paired by Re(ct * t), without conjugation, as JAX has it. A holomorphic
@@ -122,6 +124,12 @@ class Pullback:
         return self._run(ct) if self._kind is None else self._kind.call(self._run, (ct,), {})
 
     def _run(self, ct: Any) -> tuple[Any, ...]:
+        if batched(ct):
+            cts = unbatched(ct)
+            return stacked([self._sweep(picked(cts, k)) for k in range(count_of(cts))])
+        return self._sweep(ct)
+
+    def _sweep(self, ct: Any) -> tuple[Any, ...]:
         plan = self._plan
         seeds = list(_seeds(plan.results.spec, ct, iter(self._result_shapes), "the result"))
         shadows = plan.gradients.shadows_like(self._shapes)

@@ -49,8 +49,8 @@ def limited(call: Callable[..., Any], memory: int | None, span: Span) -> Callabl
                 raise
             _, size, line = error.args
             raise MemoryLimitError(
-                f"the record of the loop at this line would take {_text(size)}, "
-                f"{_text(available() if memory is None else memory)} may be used",
+                f"the record of the loop at this line would take {size_text(size)}, "
+                f"{size_text(available() if memory is None else memory)} may be used",
                 "use smaller inputs, or raise the limit with aj.options(f, memory=bytes)",
                 replace(span, line=int(line), column=0, end_line=0, end_column=0),
             ) from None
@@ -58,7 +58,8 @@ def limited(call: Callable[..., Any], memory: int | None, span: Span) -> Callabl
     return run
 
 
-def _text(size: float) -> str:
+def size_text(size: float) -> str:
+    """A number of bytes, for messages."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"

@@ -54,7 +54,8 @@ class Request:
     """What is to be compiled. One spec per parameter of f; `active` has one flag per leaf.
 
     kind: "joint" (forward and reverse in one call), "split" (forward, and a pullback), "forward" (tangents), "primal".
-    width: cotangents or tangents carried at once. aux: the result is (out, aux), and only out is seeded.
+    width: cotangents or tangents carried at once. packed: (forward) whether those of an array may lie side by side
+    in one array (`runtime.lanes`) where the program allows it. aux: the result is (out, aux), and only out is seeded.
     final: (joint) the shadows of written arrays hold cotangents of their final values when they come in.
     value: (joint) whether the result is wanted; without it what only it needs is not computed.
     """
@@ -64,6 +65,7 @@ class Request:
     kind: str
     active: tuple[bool, ...]
     width: int = 1
+    packed: bool = False
     pure: bool = False
     aux: bool = False
     final: bool = True
@@ -85,7 +87,7 @@ class Compiled:
 
     captured: the names of the captures. raises: whether every path ends in a `raise`, so that there is no result.
     stretches: whether the program depends on which extents of its arguments are one. located: whether it checks indices
-    and says in an IndexError where it was.
+    and says in an IndexError where it was. packed: whether tangents of arrays lie side by side.
     """
 
     call: Callable[..., Any]
@@ -100,6 +102,7 @@ class Compiled:
     raises: bool = False
     stretches: bool = False
     located: bool = False
+    packed: bool = False
 
     @property
     def source(self) -> str:
@@ -199,6 +202,7 @@ def _compiled(
         meta["raises"],
         meta["stretches"],
         meta["located"],
+        meta["packed"],
     )
 
 
@@ -248,6 +252,7 @@ def transformed(request: Request, primal: Primal) -> Made:
         "recording": False,
         "span": function.span,
         "located": request.boundscheck or primal.located,
+        "packed": False,
     }
     active = tuple(p for p, on in zip(params, request.active, strict=True) if on)
     for p in active:

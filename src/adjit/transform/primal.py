@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
+from adjit.errors import UnsupportedError
 from adjit.frontend import fingerprint as source_fingerprint
 from adjit.frontend import lower
 from adjit.ir.core import Derive, Function
@@ -54,6 +55,8 @@ class Gradient(Protocol):
 
 
 def _derived(f: Gradient, specs: tuple[Spec, ...]) -> Primal:
+    if f.kind not in ("grad", "value_and_grad"):
+        raise UnsupportedError(f"a derivative of what aj.{f.kind} made")
     primal = primal_of(f.base, specs)
     if f.pure:
         primal = replace(primal, **pure(primal.function, primal.out))

@@ -1,0 +1,115 @@
+"""`aj.Batch` of tangents in `jvp`: several derivatives from one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjit.api.engine import Engine
+from adjit.api.plan import Leaves, Results
+from adjit.api.pushes import Block, Pushes, Tangent
+from adjit.api.tangents import collect, spread
+from adjit.errors import ArgumentError
+from adjit.ir.structure import Leaf, Spec
+from adjit.ir.types import Array
+
+
+class Batched:
+    """The programs that carry a batch of tangents."""
+
+    def __init__(self, engine: Engine[Batched], specs: tuple[Spec, ...], masks: tuple[Any, ...]):
+        self._tree = Leaves(engine.source, specs)
+        names = engine.source.signature.names
+        active = tuple(
+            on for s, m, n in zip(specs, masks, names, strict=True) for on in spread(s, m, n, "tangent")
+        )
+        self._pushes = Pushes(engine, specs, active, "jvp")
+
+    def run(self, values: tuple[Any, ...], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """The value and its tangents."""
+        leaves = self._tree.of(values)
+        given = [t for tree in tangents for t in collect(tree)]
+        at = self._pushes.at
+        checked: list[Any] = []
+        for i, t in zip(at, given, strict=True):
+            shape = leaves[i].shape if self._tree.is_array(i) else ()
+            checked.append(fit_batch(t, shape, self._tree.all[i], f"'{self._tree.names[i]}'", "tangent"))
+        count = one_count((f"'{self._tree.names[i]}'", t) for i, t in zip(at, checked, strict=True))
+        program = self._pushes.program(count)
+        stacks = Stacks(program.results, count)
+        value = self._pushes.run(leaves, _Given(checked, count), stacks)
+        return value, stacks.tree()
+
+
+def fit_batch(values: Any, shape: tuple[int, ...], leaf: Leaf, name: str, what: str) -> np.ndarray[Any, Any]:
+    """A batch for a leaf, checked for dtype and shape. Raises ArgumentError."""
+    dtype = np.dtype((leaf.type.dtype if isinstance(leaf.type, Array) else leaf.type).name)  # type: ignore[union-attr]
+    if type(values) is not np.ndarray:
+        raise ArgumentError(
+            f"the batch of {what}s of {name} must be an array, not {type(values).__name__}",
+            "give np.stack(...)",
+        )
+    if values.dtype != dtype:
+        raise ArgumentError(
+            f"the batch of {what}s of {name} has dtype {values.dtype}, and {name} {dtype}",
+            f"convert it: .astype(np.{dtype})",
+        )
+    if values.shape[1:] != shape or values.ndim == 0:
+        wanted = f"(k{''.join(f', {n}' for n in shape)}{',' if not shape else ''})"
+        raise ArgumentError(
+            f"the batch of {what}s of {name} has shape {values.shape}, and {name} {shape}",
+            f"give one of shape {wanted}",
+        )
+    return values
+
+
+def one_count(batches: Iterator[tuple[str, Any]]) -> int:
+    """How many each batch holds. Raises ArgumentError where they differ."""
+    counts = [(name, len(values)) for name, values in batches]
+    for name, count in counts:
+        if count != counts[0][1]:
+            raise ArgumentError(
+                f"the batch of {counts[0][0]} holds {counts[0][1]}, that of {name} {count}",
+                "give as many in each",
+            )
+    return counts[0][1]
+
+
+class _Given:
+    """Directions that the user gives (`pushes.Seeds`)."""
+
+    def __init__(self, values: Sequence[Any], count: int):
+        self._values, self.count = values, count
+
+    def fill(self, blocks: Sequence[Block], start: int, stop: int) -> None:
+        """Copy a part of each batch; what is left over in the lanes is zeros."""
+        for block, values in zip(blocks, self._values, strict=True):
+            if stop - start < block.width:
+                block.clear()
+            if not block.is_array:
+                block.lanes[: stop - start] = list(values[start:stop])
+                continue
+            block.lanes[..., : stop - start] = np.moveaxis(values[start:stop], 0, -1)
+
+
+class Stacks:
+    """Tangents with a leading axis (`pushes.Sink`)."""
+
+    def __init__(self, results: Results, count: int):
+        self._results, self._count = results, count
+        self._of: list[np.ndarray[Any, Any]] = []
+
+    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
+        """Keep the tangents of a pass."""
+        for o, (k, tangent) in enumerate(zip(self._results.carrying, tangents, strict=True)):
+            if start == 0:
+                type_ = self._results.all[k].type
+                dtype = (type_.dtype if isinstance(type_, Array) else type_).name  # type: ignore[union-attr]
+                self._of.append(np.zeros((self._count, *np.shape(flat[k])), dtype))
+            tangent.into(np.moveaxis(self._of[o][start:stop], 0, -1), stop - start)
+
+    def tree(self) -> Any:
+        """The stacks in the tree of the result."""
+        return self._results.around(self._of)

@@ -1,0 +1,117 @@
+"""A Jacobian as blocks, one for each leaf of the result and each leaf that is differentiated by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjit.api.plan import Leaves, Results
+from adjit.api.pushes import Block, Tangent
+from adjit.errors import MemoryLimitError
+from adjit.ir.types import Array
+from adjit.runtime.arguments import Template, fill, number_maker
+from adjit.runtime.memory import available, size_text
+
+
+class Inputs:
+    """The active leaves of one call, as one long vector."""
+
+    def __init__(self, tree: Leaves, at: Sequence[int], leaves: Sequence[Any]):
+        self.shapes = [leaves[i].shape if tree.is_array(i) else () for i in at]
+        self.sizes = [math.prod(shape) for shape in self.shapes]
+        self.count = sum(self.sizes)
+        self.starts = [sum(self.sizes[:k]) for k in range(len(self.sizes))]
+
+    def pieces(self, start: int, stop: int) -> list[tuple[int, int, int]]:
+        """What lies from `start` to `stop`: the leaf, and from where to where in it."""
+        out: list[tuple[int, int, int]] = []
+        for k, (at, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
+            low, high = max(start, at), min(stop, at + size)
+            if low < high:
+                out.append((k, low - at, high - at))
+        return out
+
+
+class Units:
+    """The unit vectors of all inputs, one after the other (`pushes.Seeds`)."""
+
+    def __init__(self, inputs: Inputs):
+        self.inputs, self.count = inputs, inputs.count
+        self._set: list[tuple[Block, Any]] = []
+
+    def fill(self, blocks: Sequence[Block], start: int, stop: int) -> None:
+        """Put a one into each lane."""
+        for block, place in self._set:
+            block.lanes[place] = block.zero if not block.is_array else 0
+        self._set = []
+        for k, low, high in self.inputs.pieces(start, stop):
+            block, first = blocks[k], self.inputs.starts[k] - start
+            for flat in range(low, high):
+                lane = first + flat
+                place = (*np.unravel_index(flat, self.inputs.shapes[k]), lane) if block.is_array else lane
+                block.lanes[place] = 1 if block.is_array else block.zero + 1
+                self._set.append((block, place))
+
+
+class Blocks:
+    """The blocks, made when the first pass says how large the result is (`pushes.Sink`)."""
+
+    def __init__(self, results: Results, inputs: Inputs, name: str, memory: int | None):
+        self.results, self.inputs = results, inputs
+        self._name, self._memory = name, memory
+        self.of: list[list[np.ndarray[Any, Any]]] = []
+
+    def make(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Memory for the blocks, from the shapes of the leaves of the result that carry a derivative."""
+        dtypes = [_dtype(self.results, k) for k in self.results.carrying]
+        sizes = [math.prod(s) * d.itemsize * self.inputs.count for s, d in zip(shapes, dtypes, strict=True)]
+        room = available() if self._memory is None else self._memory
+        if sum(sizes) > room:
+            rows = sum(map(math.prod, shapes))
+            raise MemoryLimitError(
+                f"the dense Jacobian of {self._name}() has {rows} rows and {self.inputs.count} columns: "
+                f"{size_text(sum(sizes))}, and {size_text(room)} may be used",
+                "where most of it is zero, use sparse=True; for products with it, aj.jvp or aj.vjp",
+            )
+        self.of = [
+            [np.zeros((*shape, *s), dtype) for s in self.inputs.shapes]
+            for shape, dtype in zip(shapes, dtypes, strict=True)
+        ]
+
+    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
+        """The columns of a pass."""
+        shapes = [np.shape(flat[k]) for k in self.results.carrying]
+        if start == 0:
+            self.make(shapes)
+        for row, shape, tangent in zip(self.of, shapes, tangents, strict=True):
+            pieces = self.inputs.pieces(start, stop)
+            if len(pieces) == 1:
+                k, low, high = pieces[0]
+                tangent.into(self._columns(row, k, shape)[..., low:high], high - low)
+                continue
+            found = np.empty((*shape, stop - start), row[0].dtype)
+            tangent.into(found, stop - start)
+            for k, low, high in pieces:
+                at = self.inputs.starts[k] - start
+                self._columns(row, k, shape)[..., low:high] = found[..., at + low : at + high]
+
+    def _columns(self, row: Sequence[np.ndarray[Any, Any]], k: int, shape: tuple[int, ...]) -> Any:
+        """Block k of a row, its inputs along one axis."""
+        return row[k].reshape(*shape, self.inputs.sizes[k])
+
+    def tree(self, wrt: Template) -> Any:
+        """The blocks in the tree of the result, each leaf a tree of what is differentiated by."""
+        items = [self._row(k, blocks, wrt) for k, blocks in zip(self.results.carrying, self.of, strict=True)]
+        return self.results.around(items)
+
+    def _row(self, k: int, blocks: Sequence[np.ndarray[Any, Any]], wrt: Template) -> Any:
+        make = number_maker(self.results.all[k]) or np.ndarray.item
+        return fill(wrt, [block if block.ndim else make(block) for block in blocks])
+
+
+def _dtype(results: Results, k: int) -> np.dtype[Any]:
+    type_ = results.all[k].type
+    return np.dtype(type_.dtype.name if isinstance(type_, Array) else type_.name)  # type: ignore[union-attr]

@@ -1,0 +1,170 @@
+"""`hessian`, `hvp` and `laplacian`: second derivatives of scalar functions, forward mode over reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjit.api.blocks import Inputs, Units
+from adjit.api.derivative import Derivative
+from adjit.api.engine import Engine
+from adjit.api.grad import grad
+from adjit.api.jacobian import Jacobian
+from adjit.api.jvp import jvp
+from adjit.api.plan import Leaves
+from adjit.api.pushes import Pushes, Tangent
+from adjit.api.source import source_of
+from adjit.api.wrt import Wrt, select
+from adjit.errors import ArgumentError
+from adjit.ir.structure import Spec
+from adjit.runtime.foreign import ForeignArrays
+
+if TYPE_CHECKING:
+    from adjit.api.report import Report
+
+
+def hessian(f: Callable[..., Any], wrt: Wrt = 0) -> Hessian:
+    """The Hessian of a scalar function: the Jacobian of its gradient, in passes of up to 12 columns.
+
+    Returns: a function of f's arguments. For an argument of shape `s` it gives an array of shape `(*s, *s)`, a
+    number for a number; for a tuple of `wrt` a tuple of tuples, of which item (j, k) is the derivative by k of the
+    gradient by j. Arrays that f writes end as the plain call leaves them.
+    Raises: as `jacfwd`, and ArgumentError if f does not return one real number.
+    """
+    return Hessian(f, wrt)
+
+
+class Hessian(Derivative):
+    """A function that gives Hessians (`kind` is "hessian")."""
+
+    def __init__(self, f: Callable[..., Any], wrt: Wrt):
+        super().__init__(f, wrt, "hessian")
+        self._of_gradient = Jacobian(grad(f, wrt), wrt, "jacfwd")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._of_gradient(*args, **kwargs)
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The generated Python source for arguments like these."""
+        return self._of_gradient.source(*args, **kwargs)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Report:
+        """What the program of one pass does for arguments like these (see `aj.explain`)."""
+        return self._of_gradient.explain(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"adjit.hessian({self.source_.name}, wrt={self.wrt!r})"
+
+
+def hvp(f: Callable[..., Any], primals: Any, v: Any, wrt: Wrt = 0) -> Any:
+    """The product of a scalar function's Hessian with v, without the matrix: one sweep forward over reverse.
+
+    Arguments: primals: the tuple of f's arguments, or the argument itself of a function of one. v: of the structure
+    and shapes of what is differentiated by (a tuple for a tuple of `wrt`), or an `aj.Batch` of several.
+    Returns: the product, of v's structure (with `aj.Batch` the leading axis too).
+    Raises: as `jvp`, and ArgumentError if f does not return one real number.
+    """
+    arguments = _arguments(f, primals)
+    places = wrt if isinstance(wrt, tuple) else (wrt,)
+    directions: list[Any] = [None] * len(arguments)
+    parts = v if isinstance(wrt, tuple) else (v,)
+    if not isinstance(parts, tuple) or len(parts) != len(places):
+        raise ArgumentError(
+            f"v has not the structure of wrt={wrt!r}", "give a tuple of as many parts, None for zero"
+        )
+    for place, part in zip(places, parts, strict=True):
+        directions[_position(f, place, len(arguments))] = part
+    return jvp(grad(f, wrt), arguments, tuple(directions))[1]
+
+
+def _arguments(f: Callable[..., Any], primals: Any) -> tuple[Any, ...]:
+    """The arguments; a tuple that is the one argument of a function of one is meant as its arguments."""
+    return primals if type(primals) is tuple else (primals,)
+
+
+def _position(f: Callable[..., Any], place: int | str, count: int) -> int:
+    """Where an argument that `wrt` names stands among the primals."""
+    signature = source_of(f).signature
+    if isinstance(place, str):
+        if place not in signature.names:
+            raise ArgumentError(
+                f"hvp: wrt={place!r} is no parameter of {signature.function}()", signature.known()
+            )
+        at = signature.names.index(place) - len(signature.prefix)
+    else:
+        at = place + count if place < 0 else place
+    if not 0 <= at < count:
+        raise ArgumentError(f"hvp: wrt={place!r} and {count} primals", "give one primal per argument")
+    return at
+
+
+def laplacian(f: Callable[..., Any], wrt: Wrt = 0) -> Laplacian:
+    """The Laplacian of a scalar function: the sum of the Hessian's diagonal, without the matrix.
+
+    Returns: a function of f's arguments that gives one number: the sum over every number that is differentiated by.
+    Its cost is that of a Hessian, its memory that of a few gradients.
+    Raises: as `hessian`.
+    """
+    return Laplacian(f, wrt)
+
+
+class Laplacian(Derivative):
+    """A function that gives Laplacians (`kind` is "laplacian")."""
+
+    def __init__(self, f: Callable[..., Any], wrt: Wrt):
+        super().__init__(f, wrt, "laplacian")
+        self._gradient = source_of(grad(f, wrt))
+        self._engine: Engine[_Traces] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self._bind(args, kwargs)
+        try:
+            plan = self._plans().plan(values)
+        except ForeignArrays as foreign:
+            return foreign.kind.call(self, args, kwargs)
+        return plan.run(values)
+
+    def __repr__(self) -> str:
+        return f"adjit.laplacian({self.source_.name}, wrt={self.wrt!r})"
+
+    def _plans(self) -> Engine[_Traces]:
+        if self._engine is None:
+            paths = self.paths
+
+            def make(engine: Engine[_Traces], specs: tuple[Spec, ...], _: Any) -> _Traces:
+                return _Traces(engine, specs, paths)
+
+            self._engine = Engine(self._gradient, ("laplacian", self.paths), make)
+        return self._engine
+
+
+class _Traces:
+    def __init__(self, engine: Engine[Any], specs: tuple[Spec, ...], paths: tuple[str, ...]):
+        self._tree = Leaves(engine.source, specs)
+        self._pushes = Pushes(engine, specs, select(paths, self._tree).active, "laplacian")
+
+    def run(self, values: tuple[Any, ...]) -> Any:
+        """The sum of the second derivatives."""
+        leaves = self._tree.of(values)
+        inputs = Inputs(self._tree, self._pushes.at, leaves)
+        trace = _Trace(inputs)
+        self._pushes.run(leaves, Units(inputs), trace)
+        return trace.total
+
+
+class _Trace:
+    """Sums the diagonal (`pushes.Sink`)."""
+
+    def __init__(self, inputs: Inputs):
+        self._inputs = inputs
+        self.total: Any = 0.0
+
+    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
+        for k, low, high in self._inputs.pieces(start, stop):
+            for place in range(low, high):
+                lane = self._inputs.starts[k] + place - start
+                self.total = self.total + tangents[k].at(
+                    np.unravel_index(place, self._inputs.shapes[k]), lane
+                )

@@ -1,0 +1,187 @@
+"""`jacfwd`, `jacrev` and `jacobian`: every derivative of every result, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjit.api.blocks import Blocks, Inputs, Units
+from adjit.api.derivative import Derivative
+from adjit.api.engine import Engine
+from adjit.api.plan import Leaves, renumber
+from adjit.api.pushes import WIDTHS, Pushes
+from adjit.api.rows import Rows
+from adjit.api.wrt import Wrt, select
+from adjit.errors import ArgumentError
+from adjit.ir.structure import Leaf, Spec
+from adjit.ir.types import Array
+from adjit.runtime.arguments import Template, spec_of
+from adjit.runtime.foreign import ForeignArrays
+
+if TYPE_CHECKING:
+    from adjit.api.report import Report
+
+_PASS_COST, _ROW_COST = 5.0, 3.0
+"""What a pass of twelve tangents and what a reverse sweep cost, in calls of the function."""
+
+
+def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
+    """The Jacobian of f by forward mode: passes of up to 12 columns each.
+
+    Arguments: f returns numbers, arrays or (named) tuples of those. wrt: as `grad`'s.
+    Returns: a function of f's arguments. For a result of shape `out` and an argument of shape `in` it gives an array
+    of shape `(*out, *in)` and the result's dtype, a number where both are numbers; the tree of the result around
+    the tree of what is differentiated by (a tuple for a tuple of `wrt`), None for parts without a derivative.
+    Derivatives are with respect to values at entry; arrays that f writes end as the plain call leaves them. Bits
+    do not depend on how many columns a pass carries.
+    Raises: ArgumentError for an unknown `wrt`, for complex arguments, for a function without a result (use
+    `aj.pure`); MemoryLimitError, before it is allocated, for a matrix that does not fit.
+    """
+    return Jacobian(f, wrt, "jacfwd")
+
+
+def jacrev(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
+    """The Jacobian of f by reverse mode: f once, then a sweep for each number of its result.
+
+    As `jacfwd`; the result must be real.
+    """
+    return Jacobian(f, wrt, "jacrev")
+
+
+def jacobian(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
+    """The Jacobian of f by the mode that costs less: `.mode(*args)` says which.
+
+    As `jacfwd`. Counts decide: reverse mode where the result has fewer numbers than forward mode takes passes, by
+    what the two cost.
+    """
+    return Jacobian(f, wrt, "jacobian")
+
+
+class Jacobian(Derivative):
+    """A function that gives Jacobians: `kind` is "jacfwd", "jacrev" or "jacobian"."""
+
+    def __init__(self, f: Callable[..., Any], wrt: Wrt, kind: str):
+        super().__init__(f, wrt, kind)
+        self._engine: Engine[Matrices] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self._bind(args, kwargs)
+        try:
+            plan = self._plans().plan(values)
+        except ForeignArrays as foreign:
+            return foreign.kind.call(self, args, kwargs)
+        return plan.run(values)[1]
+
+    def mode(self, *args: Any, **kwargs: Any) -> str:
+        """The mode for arguments like these: "forward" or "reverse".
+
+        f is run (on copies) where only that says how large its result is.
+        """
+        values = self._bind(args, kwargs)
+        return self._plans().plan(values).mode(values)
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The generated Python source for arguments like these."""
+        values = self._bind(args, kwargs)
+        return self._plans().plan(values).compiled(values).source
+
+    def explain(self, *args: Any, **kwargs: Any) -> Report:
+        """What the program of one pass does for arguments like these (see `aj.explain`)."""
+        from adjit.api.explained import report
+
+        values = self._bind(args, kwargs)
+        names = self.source_.signature.names
+        tree = Leaves(self.source_, tuple(spec_of(v, n) for v, n in zip(values, names, strict=True)))
+        kind = "split" if self.mode(*args, **kwargs) == "reverse" else "forward"
+        return report(self.source_, tree, values, kind, select(self.paths, tree).active)
+
+    def __repr__(self) -> str:
+        return f"adjit.{self.kind}({self.source_.name}, wrt={self.wrt!r})"
+
+    def _plans(self) -> Engine[Matrices]:
+        if self._engine is None:
+            single = not isinstance(self.wrt, tuple)
+            paths, kind = self.paths, self.kind
+
+            def make(engine: Engine[Matrices], specs: tuple[Spec, ...], _: Any) -> Matrices:
+                return Matrices(engine, specs, paths, single, kind)
+
+            self._engine = Engine(self.source_, (self.kind, self.paths, single), make)
+        return self._engine
+
+
+class Matrices:
+    """The programs of one Jacobian, in both modes."""
+
+    def __init__(
+        self, engine: Engine[Any], specs: tuple[Spec, ...], paths: tuple[str, ...], single: bool, kind: str
+    ):
+        self._kind, self._name = kind, engine.source.name
+        self._memory = engine.source.options.memory
+        self._tree = tree = Leaves(engine.source, specs)
+        selection = select(paths, tree)
+        at = [i for i, on in enumerate(selection.active) if on]
+        for i in at:
+            if _complex(tree.all[i]):
+                raise ArgumentError(
+                    f"'{tree.names[i]}' is complex, and a Jacobian is of real numbers",
+                    "use aj.jvp or aj.vjp, or differentiate by its real and imaginary parts",
+                )
+        numbers = {i: k for k, i in enumerate(at)}
+        trees = tuple(renumber(t, numbers) for t in selection.trees)
+        self._wrt: Template = trees[0] if single else (tuple, trees)
+        self.pushes = Pushes(engine, specs, selection.active, kind)
+        self.rows = Rows(engine, specs, selection.active, kind)
+        self._outputs: dict[Hashable, int] = {}
+
+    def inputs(self, leaves: Sequence[Any]) -> Inputs:
+        """What is differentiated by, in one call."""
+        return Inputs(self._tree, self.pushes.at, leaves)
+
+    def mode(self, values: tuple[Any, ...]) -> str:
+        """The mode for these arguments."""
+        leaves = self._tree.of(values)
+        return self._mode(leaves, self.inputs(leaves))
+
+    def compiled(self, values: tuple[Any, ...]) -> Any:
+        """The program for these arguments."""
+        leaves = self._tree.of(values)
+        inputs = self.inputs(leaves)
+        forward = self._mode(leaves, inputs) == "forward"
+        return self.pushes.program(inputs.count).compiled if forward else self.rows.compiled
+
+    def run(self, values: tuple[Any, ...]) -> tuple[Any, Any]:
+        """The value and the Jacobian."""
+        leaves = self._tree.of(values)
+        inputs = self.inputs(leaves)
+        if self._mode(leaves, inputs) == "reverse":
+            blocks = self._blocks(self.rows.results, inputs)
+            return self.rows.run(leaves, blocks), blocks.tree(self._wrt)
+        blocks = self._blocks(self.pushes.program(inputs.count).results, inputs)
+        return self.pushes.run(leaves, Units(inputs), blocks), blocks.tree(self._wrt)
+
+    def _blocks(self, results: Any, inputs: Inputs) -> Blocks:
+        return Blocks(results, inputs, self._name, self._memory)
+
+    def _mode(self, leaves: Sequence[Any], inputs: Inputs) -> str:
+        if self._kind != "jacobian":
+            return "reverse" if self._kind == "jacrev" else "forward"
+        passes = -(-inputs.count // WIDTHS[-1])
+        if _PASS_COST * passes <= _ROW_COST:  # whatever the result
+            return "forward"
+        rows = self._rows(leaves)
+        return "reverse" if _ROW_COST * rows < _PASS_COST * passes else "forward"
+
+    def _rows(self, leaves: Sequence[Any]) -> int:
+        """How many numbers the result has."""
+        key = tuple(np.shape(leaf) for leaf in leaves)
+        found = self._outputs.get(key)
+        if found is None:
+            found = self._outputs[key] = self.rows.count(leaves)
+        return found
+
+
+def _complex(leaf: Leaf) -> bool:
+    return (leaf.type.dtype if isinstance(leaf.type, Array) else leaf.type).is_complex  # type: ignore[union-attr]

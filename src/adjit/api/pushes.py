@@ -1,0 +1,180 @@
+"""Many tangents of one function, a few at a time: what `jacfwd` and a `Batch` of tangents in `jvp` run on.
+
+A pass carries `width` tangents (`width_for` says how many). Each is computed by the operations that it would be
+computed by alone, so its bits do not depend on what is carried beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from adjit.api.engine import Engine
+from adjit.api.plan import Guard, Leaves, Results
+from adjit.api.vjp import require_result
+from adjit.ir.structure import Leaf, Spec
+from adjit.ir.types import Array
+from adjit.runtime.lanes import lanes_dtype
+
+WIDTHS = (1, 2, 4, 8, 12)
+"""How many tangents a pass may carry: multiples of what a vector register holds."""
+
+
+def width_for(count: int) -> int:
+    """How many tangents each pass carries: all of up to 12, else `ceil(count / ceil(count / 12))`, in `WIDTHS`.
+
+    What is left over in a pass is zeros.
+    """
+    passes = max(1, -(-count // WIDTHS[-1]))
+    wanted = max(1, -(-count // passes))
+    return next(w for w in WIDTHS if w >= wanted)
+
+
+class Block:
+    """Tangents of one active leaf: an array's in `lanes`, of its shape and one axis more; a number's in a list."""
+
+    def __init__(self, leaf: Leaf, value: Any, width: int, packed: bool):
+        self.width = width
+        type_ = leaf.type
+        self.is_array = isinstance(type_, Array)
+        if not isinstance(type_, Array):
+            self.zero = np.dtype(type_.name).type(0)
+            self.lanes: Any = [self.zero] * width
+            self.given: list[Any] = self.lanes
+            return
+        dtype, fortran = np.dtype(type_.dtype.name), type_.layout == "F"
+        if packed:
+            base = np.zeros(value.shape, lanes_dtype(dtype, width), "F" if fortran else "C")
+            self.given, self.lanes = [base], base["lanes"]
+            return
+        shape = value.shape[::-1] if fortran else value.shape
+        whole = np.zeros((width, *shape), dtype)
+        self.given = [whole[k].T if fortran else whole[k] for k in range(width)]
+        axes = tuple(range(whole.ndim - 1, 0, -1)) if fortran else tuple(range(1, whole.ndim))
+        self.lanes = whole.transpose((*axes, 0))
+
+    def clear(self) -> None:
+        """Zero everywhere."""
+        if self.is_array:
+            self.lanes[...] = 0
+        else:
+            self.lanes[:] = [self.zero] * self.width
+
+
+class Seeds(Protocol):
+    """Directions: how many, and how a pass gets those from `start` to `stop`."""
+
+    count: int
+
+    def fill(self, blocks: Sequence[Block], start: int, stop: int) -> None:
+        """Write the directions into the lanes, which hold zeros or the directions of the pass before."""
+        ...
+
+
+class Sink(Protocol):
+    """Where tangents of results go."""
+
+    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
+        """Keep the tangents of a pass; `flat`: the leaves of its result."""
+        ...
+
+
+class Tangent:
+    """The tangents of one leaf of the result in one pass."""
+
+    def __init__(self, found: Sequence[Any], packed: bool):
+        self._found, self._packed = found, packed
+
+    def into(self, out: Any, count: int) -> None:
+        """Copy the first `count` to an array whose last axis they are."""
+        if self._packed:
+            out[...] = self._found[0]["lanes"][..., :count]
+            return
+        for k in range(count):
+            out[..., k] = self._found[k]
+
+    def at(self, place: tuple[Any, ...], lane: int) -> Any:
+        """One number of one tangent."""
+        if self._packed:
+            return self._found[0]["lanes"][(*place, lane)]
+        return self._found[lane][place] if place else self._found[lane]
+
+
+class Program:
+    """The program that carries `width` tangents, and its buffers of one shape."""
+
+    def __init__(self, engine: Engine[Any], specs: tuple[Spec, ...], active: tuple[bool, ...], width: int):
+        self.compiled = engine.compile(specs, "forward", active, width=width, packed=width > 1)
+        self.width, self.packed = width, self.compiled.packed
+        self.results = Results(self.compiled.out)
+
+    def split(self, flat: Sequence[Any]) -> list[Tangent]:
+        """The tangents of each leaf of the result that carries any."""
+        out, at = list[Tangent](), self.results.count
+        for k in self.results.carrying:
+            packed = self.packed and isinstance(self.results.all[k].type, Array)
+            size = 1 if packed else self.width
+            out.append(Tangent(flat[at : at + size], packed))
+            at += size
+        return out
+
+
+class Pushes:
+    """The programs of one function and one choice of active leaves, made as they are needed."""
+
+    def __init__(self, engine: Engine[Any], specs: tuple[Spec, ...], active: tuple[bool, ...], what: str):
+        self._engine, self._specs, self._active, self._what = engine, specs, active, what
+        self.tree = Leaves(engine.source, specs)
+        self.at = tuple(i for i, on in enumerate(active) if on)
+        self._programs: dict[int, Program] = {}
+        self._guard: Guard | None = None
+
+    def program(self, count: int) -> Program:
+        """The program for so many tangents. Raises ArgumentError if the result carries no derivative."""
+        width = width_for(count)
+        found = self._programs.get(width)
+        if found is None:
+            found = Program(self._engine, self._specs, self._active, width)
+            if not found.compiled.raises:
+                require_result(found.compiled.out, found.results, self._engine.source, self._what)
+            self._guard = self._guard or Guard(self.tree, found.compiled)
+            self._programs[width] = found
+        return found
+
+    def sizes(self, leaves: Sequence[Any]) -> list[int]:
+        """How many numbers each active leaf has."""
+        return [math.prod(leaves[i].shape) if self.tree.is_array(i) else 1 for i in self.at]
+
+    def blocks(self, program: Program, leaves: Sequence[Any]) -> list[Block]:
+        """Buffers for the tangents of the active leaves."""
+        return [Block(self.tree.all[i], leaves[i], program.width, program.packed) for i in self.at]
+
+    def run(self, leaves: Sequence[Any], seeds: Seeds, sink: Sink, blocks: list[Block] | None = None) -> Any:
+        """All tangents, to the sink. Returns the value; arrays that f writes end as one plain call leaves them."""
+        program = self.program(seeds.count)
+        compiled, width = program.compiled, program.width
+        assert self._guard is not None
+        if self._guard.needed:
+            self._guard.check(leaves)
+        blocks = self.blocks(program, leaves) if blocks is None else blocks
+        moved = [b for b, i in zip(blocks, self.at, strict=True) if compiled.written[i]]
+        written = [k for k, w in enumerate(compiled.written) if w and self.tree.is_array(k)]
+        start, value = 0, None
+        while True:
+            stop = min(start + width, seeds.count)
+            for b in moved:
+                b.clear()
+            seeds.fill(blocks, start, stop)
+            given = list(leaves)
+            if stop < seeds.count:
+                for k in written:
+                    given[k] = leaves[k].copy(order="K")
+            flat = compiled.call(*given, *compiled.captures, *(s for b in blocks for s in b.given)) or ()
+            sink.take(flat, program.split(flat), start, stop)
+            start = stop
+            if start >= seeds.count:
+                value = program.results.value(flat)
+                return value
