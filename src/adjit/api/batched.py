@@ -13,7 +13,6 @@ from adjit.api.pushes import Block, Pushes, Tangent
 from adjit.api.tangents import collect, spread
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, Spec
-from adjit.ir.types import Array
 
 
 class Batched:
@@ -45,7 +44,7 @@ class Batched:
 
 def fit_batch(values: Any, shape: tuple[int, ...], leaf: Leaf, name: str, what: str) -> np.ndarray[Any, Any]:
     """A batch for a leaf, checked for dtype and shape. Raises ArgumentError."""
-    dtype = np.dtype((leaf.type.dtype if isinstance(leaf.type, Array) else leaf.type).name)  # type: ignore[union-attr]
+    dtype = np.dtype(leaf.number.name)
     if type(values) is not np.ndarray:
         raise ArgumentError(
             f"the batch of {what}s of {name} must be an array, not {type(values).__name__}",
@@ -105,8 +104,7 @@ class Stacks:
         """Keep the tangents of a pass."""
         for o, (k, tangent) in enumerate(zip(self._results.carrying, tangents, strict=True)):
             if start == 0:
-                type_ = self._results.all[k].type
-                dtype = (type_.dtype if isinstance(type_, Array) else type_).name  # type: ignore[union-attr]
+                dtype = self._results.all[k].number.name
                 self._of.append(np.zeros((self._count, *np.shape(flat[k])), dtype))
             tangent.into(np.moveaxis(self._of[o][start:stop], 0, -1), stop - start)
 

@@ -11,7 +11,6 @@ import numpy as np
 from adjit.api.plan import Leaves, Results
 from adjit.api.pushes import Block, Tangent
 from adjit.errors import MemoryLimitError
-from adjit.ir.types import Array
 from adjit.runtime.arguments import Template, fill, number_maker
 from adjit.runtime.memory import available, size_text
 
@@ -40,20 +39,17 @@ class Units:
 
     def __init__(self, inputs: Inputs):
         self.inputs, self.count = inputs, inputs.count
-        self._set: list[tuple[Block, Any]] = []
+        self._set: list[tuple[Block, int, int, int]] = []
 
     def fill(self, blocks: Sequence[Block], start: int, stop: int) -> None:
         """Put a one into each lane."""
-        for block, place in self._set:
-            block.lanes[place] = block.zero if not block.is_array else 0
+        for block, low, high, lane in self._set:
+            block.set(low, high, lane, 0.0)
         self._set = []
         for k, low, high in self.inputs.pieces(start, stop):
-            block, first = blocks[k], self.inputs.starts[k] - start
-            for flat in range(low, high):
-                lane = first + flat
-                place = (*np.unravel_index(flat, self.inputs.shapes[k]), lane) if block.is_array else lane
-                block.lanes[place] = 1 if block.is_array else block.zero + 1
-                self._set.append((block, place))
+            lane = self.inputs.starts[k] + low - start
+            blocks[k].set(low, high, lane, 1.0)
+            self._set.append((blocks[k], low, high, lane))
 
 
 class Blocks:
@@ -66,7 +62,7 @@ class Blocks:
 
     def make(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """Memory for the blocks, from the shapes of the leaves of the result that carry a derivative."""
-        dtypes = [_dtype(self.results, k) for k in self.results.carrying]
+        dtypes = [np.dtype(self.results.all[k].number.name) for k in self.results.carrying]
         sizes = [math.prod(s) * d.itemsize * self.inputs.count for s, d in zip(shapes, dtypes, strict=True)]
         room = available() if self._memory is None else self._memory
         if sum(sizes) > room:
@@ -110,8 +106,3 @@ class Blocks:
     def _row(self, k: int, blocks: Sequence[np.ndarray[Any, Any]], wrt: Template) -> Any:
         make = number_maker(self.results.all[k]) or np.ndarray.item
         return fill(wrt, [block if block.ndim else make(block) for block in blocks])
-
-
-def _dtype(results: Results, k: int) -> np.dtype[Any]:
-    type_ = results.all[k].type
-    return np.dtype(type_.dtype.name if isinstance(type_, Array) else type_.name)  # type: ignore[union-attr]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def hessian(f: Callable[..., Any], wrt: Wrt = 0) -> Hessian:
-    """The Hessian of a scalar function: the Jacobian of its gradient, in passes of up to 12 columns.
+    """The Hessian of a scalar function: the Jacobian of its gradient, in passes of up to 16 columns.
 
     Returns: a function of f's arguments. For an argument of shape `s` it gives an array of shape `(*s, *s)`, a
     number for a number; for a tuple of `wrt` a tuple of tuples, of which item (j, k) is the derivative by k of the

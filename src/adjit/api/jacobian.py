@@ -11,24 +11,23 @@ from adjit.api.blocks import Blocks, Inputs, Units
 from adjit.api.derivative import Derivative
 from adjit.api.engine import Engine
 from adjit.api.plan import Leaves, renumber
-from adjit.api.pushes import WIDTHS, Pushes
+from adjit.api.pushes import Pushes, cost_of
 from adjit.api.rows import Rows
 from adjit.api.wrt import Wrt, select
 from adjit.errors import ArgumentError
-from adjit.ir.structure import Leaf, Spec
-from adjit.ir.types import Array
+from adjit.ir.structure import Spec
 from adjit.runtime.arguments import Template, spec_of
 from adjit.runtime.foreign import ForeignArrays
 
 if TYPE_CHECKING:
     from adjit.api.report import Report
 
-_PASS_COST, _ROW_COST = 5.0, 3.0
-"""What a pass of twelve tangents and what a reverse sweep cost, in calls of the function."""
+_PASS_COST, _ROW_COST = 2.0, 3.0
+"""What a forward pass of one tangent and what a reverse sweep cost, in calls of the function."""
 
 
 def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
-    """The Jacobian of f by forward mode: passes of up to 12 columns each.
+    """The Jacobian of f by forward mode: passes of up to 16 columns each.
 
     Arguments: f returns numbers, arrays or (named) tuples of those. wrt: as `grad`'s.
     Returns: a function of f's arguments. For a result of shape `out` and an argument of shape `in` it gives an array
@@ -124,7 +123,7 @@ class Matrices:
         selection = select(paths, tree)
         at = [i for i, on in enumerate(selection.active) if on]
         for i in at:
-            if _complex(tree.all[i]):
+            if tree.all[i].number.is_complex:
                 raise ArgumentError(
                     f"'{tree.names[i]}' is complex, and a Jacobian is of real numbers",
                     "use aj.jvp or aj.vjp, or differentiate by its real and imaginary parts",
@@ -168,11 +167,10 @@ class Matrices:
     def _mode(self, leaves: Sequence[Any], inputs: Inputs) -> str:
         if self._kind != "jacobian":
             return "reverse" if self._kind == "jacrev" else "forward"
-        passes = -(-inputs.count // WIDTHS[-1])
-        if _PASS_COST * passes <= _ROW_COST:  # whatever the result
+        forward = _PASS_COST * cost_of(inputs.count)
+        if forward <= _ROW_COST:  # whatever the result
             return "forward"
-        rows = self._rows(leaves)
-        return "reverse" if _ROW_COST * rows < _PASS_COST * passes else "forward"
+        return "reverse" if _ROW_COST * self._rows(leaves) < forward else "forward"
 
     def _rows(self, leaves: Sequence[Any]) -> int:
         """How many numbers the result has."""
@@ -181,7 +179,3 @@ class Matrices:
         if found is None:
             found = self._outputs[key] = self.rows.count(leaves)
         return found
-
-
-def _complex(leaf: Leaf) -> bool:
-    return (leaf.type.dtype if isinstance(leaf.type, Array) else leaf.type).is_complex  # type: ignore[union-attr]

@@ -50,13 +50,14 @@ def jvp(
             full[parameter] = tangent
         else:
             full[parameter] = (*full[parameter][:item], tangent, *full[parameter][item + 1 :])
+    several = False
     if any(map(batched, tangents)):
-        full = [unbatched(t) for t in full]
-        make, kind = Batched, "batched forward"
-    else:
-        make, kind = _Forward, "forward"
+        full, several = [unbatched(t) for t in full], True
     try:
-        plan = engine_of(source, kind, make).plan(values, tuple(mask_of(t) for t in full))
+        masks = tuple(mask_of(t) for t in full)
+        if several:
+            return engine_of(source, "batched forward", Batched).plan(values, masks).run(values, full)
+        plan = engine_of(source, "forward", _Forward).plan(values, masks)
     except ForeignArrays as foreign:
         return foreign.kind.call(partial(jvp, f), (tuple(primals), tuple(tangents)), kwargs)
     return plan.run(values, full)

@@ -19,18 +19,25 @@ from adjit.ir.structure import Leaf, Spec
 from adjit.ir.types import Array
 from adjit.runtime.lanes import lanes_dtype
 
-WIDTHS = (1, 2, 4, 8, 12)
-"""How many tangents a pass may carry: multiples of what a vector register holds."""
+COSTS = {1: 1.0, 2: 1.05, 4: 1.2, 8: 1.6, 16: 2.8}
+"""What a pass costs that carries so many tangents, over one that carries one (`benchmarks/forward.py`)."""
 
 
 def width_for(count: int) -> int:
-    """How many tangents each pass carries: all of up to 12, else `ceil(count / ceil(count / 12))`, in `WIDTHS`.
+    """How many tangents each pass carries: the width in `COSTS` with which all passes together cost least.
 
-    What is left over in a pass is zeros.
+    So all of up to 16 go in one pass, and of many each pass carries 8 or 16. What is left over in a pass is zeros.
     """
-    passes = max(1, -(-count // WIDTHS[-1]))
-    wanted = max(1, -(-count // passes))
-    return next(w for w in WIDTHS if w >= wanted)
+    return min(COSTS, key=lambda w: (_cost(count, w), w))
+
+
+def cost_of(count: int) -> float:
+    """What so many tangents cost, over one."""
+    return _cost(count, width_for(count))
+
+
+def _cost(count: int, width: int) -> float:
+    return max(1, -(-count // width)) * COSTS[width]
 
 
 class Block:
@@ -38,14 +45,18 @@ class Block:
 
     def __init__(self, leaf: Leaf, value: Any, width: int, packed: bool):
         self.width = width
-        type_ = leaf.type
+        type_, dtype = leaf.type, np.dtype(leaf.number.name)
         self.is_array = isinstance(type_, Array)
         if not isinstance(type_, Array):
-            self.zero = np.dtype(type_.name).type(0)
-            self.lanes: Any = [self.zero] * width
-            self.given: list[Any] = self.lanes
+            self.zero = dtype.type(0)
+            if packed:
+                box = np.zeros(1, lanes_dtype(dtype, width))
+                self.given: list[Any] = [box]
+                self.lanes: Any = box["lanes"][0]
+            else:
+                self.given = self.lanes = [self.zero] * width
             return
-        dtype, fortran = np.dtype(type_.dtype.name), type_.layout == "F"
+        fortran = type_.layout == "F"
         if packed:
             base = np.zeros(value.shape, lanes_dtype(dtype, width), "F" if fortran else "C")
             self.given, self.lanes = [base], base["lanes"]
@@ -56,12 +67,21 @@ class Block:
         axes = tuple(range(whole.ndim - 1, 0, -1)) if fortran else tuple(range(1, whole.ndim))
         self.lanes = whole.transpose((*axes, 0))
 
+    def set(self, low: int, high: int, lane: int, value: float) -> None:
+        """`value` in number `low` (in C's order) for that lane, in the next number for the next lane, and so on."""
+        if not self.is_array:
+            self.lanes[lane] = self.zero + value
+            return
+        places, lanes = np.arange(low, high), np.arange(lane, lane + high - low)
+        shape = self.lanes.shape[:-1]
+        self.lanes[(*(np.unravel_index(places, shape) if len(shape) != 1 else (places,)), lanes)] = value
+
     def clear(self) -> None:
         """Zero everywhere."""
-        if self.is_array:
-            self.lanes[...] = 0
-        else:
+        if isinstance(self.lanes, list):
             self.lanes[:] = [self.zero] * self.width
+        else:
+            self.lanes[...] = 0
 
 
 class Seeds(Protocol):
@@ -85,13 +105,16 @@ class Sink(Protocol):
 class Tangent:
     """The tangents of one leaf of the result in one pass."""
 
-    def __init__(self, found: Sequence[Any], packed: bool):
+    def __init__(self, found: Sequence[Any], packed: bool, is_array: bool):
         self._found, self._packed = found, packed
+        if packed:
+            lanes = found[0]["lanes"]
+            self._lanes = lanes if is_array else lanes[0]
 
     def into(self, out: Any, count: int) -> None:
         """Copy the first `count` to an array whose last axis they are."""
         if self._packed:
-            out[...] = self._found[0]["lanes"][..., :count]
+            out[...] = self._lanes[..., :count]
             return
         for k in range(count):
             out[..., k] = self._found[k]
@@ -99,7 +122,7 @@ class Tangent:
     def at(self, place: tuple[Any, ...], lane: int) -> Any:
         """One number of one tangent."""
         if self._packed:
-            return self._found[0]["lanes"][(*place, lane)]
+            return self._lanes[(*place, lane)]
         return self._found[lane][place] if place else self._found[lane]
 
 
@@ -114,10 +137,10 @@ class Program:
     def split(self, flat: Sequence[Any]) -> list[Tangent]:
         """The tangents of each leaf of the result that carries any."""
         out, at = list[Tangent](), self.results.count
+        size = 1 if self.packed else self.width
         for k in self.results.carrying:
-            packed = self.packed and isinstance(self.results.all[k].type, Array)
-            size = 1 if packed else self.width
-            out.append(Tangent(flat[at : at + size], packed))
+            is_array = isinstance(self.results.all[k].type, Array)
+            out.append(Tangent(flat[at : at + size], self.packed, is_array))
             at += size
         return out
 

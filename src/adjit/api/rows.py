@@ -11,7 +11,7 @@ import numpy as np
 
 from adjit.api.blocks import Blocks
 from adjit.api.engine import Engine
-from adjit.api.plan import Guard, Leaves, Results
+from adjit.api.plan import Guard, Leaves, Results, seed
 from adjit.api.tangents import zeros
 from adjit.api.vjp import require_result
 from adjit.errors import ArgumentError
@@ -35,8 +35,7 @@ class Rows:
             results = Results(compiled.out)
             require_result(compiled.out, results, self._engine.source, self._what)
             for k in results.carrying:
-                type_ = results.all[k].type
-                if (type_.dtype if isinstance(type_, Array) else type_).is_complex:  # type: ignore[union-attr]
+                if results.all[k].number.is_complex:
                     raise ArgumentError(
                         f"{self._engine.source.name}() returns complex numbers, and {self._what} is of real ones",
                         "use aj.jacfwd, or return real and imaginary parts",
@@ -120,8 +119,7 @@ def _is_array(leaf: Leaf) -> bool:
 def _zero(leaf: Leaf, value: Any) -> Any:
     if _is_array(leaf):
         return zeros(value.shape, leaf)
-    type_ = leaf.type
-    return 0.0 if type_.name == "float64" else np.dtype(type_.name).type(0)  # type: ignore[union-attr]
+    return seed(leaf, 0.0)
 
 
 def _copy(value: Any) -> Any:

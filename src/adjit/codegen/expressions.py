@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from adjit import rules
+from adjit.codegen.lanes import ON_LANES, in_lanes
 from adjit.codegen.nesting import Plan
 from adjit.ir.core import Atom, Const, Let, Load, Slice, Stmt, Sym, Undef
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array, RefList, Scalar, Type
@@ -28,18 +29,22 @@ Printed = tuple[str, int]
 
 
 def dtype_name(dtype: Scalar) -> str:
-    """The dtype as an argument of np.empty."""
+    """The dtype as an argument of np.empty; lanes have a name of the module's."""
+    if dtype.lanes > 1:
+        return str(dtype)
     return "np.bool_" if dtype.is_bool else f"np.{dtype.name}"
 
 
 def array_name(type: Array) -> str:
     """The name, in a generated module, of the Numba type of an array (see `module.render`)."""
     lock = "_readonly" if type.readonly else ""
-    return f"{type.dtype.name}_{type.ndim}d_{type.layout}{lock}"
+    return f"{type.dtype}_{type.ndim}d_{type.layout}{lock}"
 
 
 def literal(value: complex, type: Scalar) -> Printed:
     """A constant of that type, and its precedence."""
+    if type.lanes > 1:
+        return f"spread({literal(value, type.single)[0]}, {type.lanes})", _ATOM
     if type.is_bool:
         return str(bool(value)), _ATOM
     if type.is_complex:
@@ -122,6 +127,8 @@ class Expressions:
     def statement(self, stmt: Stmt) -> Printed:
         """What a statement that is one expression computes."""
         if isinstance(stmt, Load):
+            if stmt.target.type.lanes > 1:  # type: ignore[union-attr]
+                return f"lanes_at({self.name(stmt.array)}, {self.place(stmt.index)})", _ATOM
             return self.element(stmt.array, stmt.index), _ATOM
         if isinstance(stmt, Let):
             return self.operation(stmt)
@@ -133,6 +140,8 @@ class Expressions:
 
     def operation(self, let: Let) -> Printed:
         op, args = let.op, let.args
+        if in_lanes(let):
+            return self._on_lanes(let), _ATOM
         if let.fn is None and op in _BINARY:
             symbol, level = _BINARY[op]
             return f"{self.text(args[0], level)} {symbol} {self.text(args[1], level + 1)}", level
@@ -146,6 +155,19 @@ class Expressions:
         if let.fn is None and op == "pow":
             return f"{self.text(args[0], _POWER + 1)} ** {self.text(args[1], _SIGN)}", _POWER
         return self._call(let)
+
+    def _on_lanes(self, let: Let) -> str:
+        """A call; numbers beside lanes stay numbers."""
+        assert isinstance(let.target.type, Scalar)
+        name = ON_LANES[let.op] + (let.target.type.name.removeprefix("float") if let.op == "cast" else "")
+        texts = [
+            literal(a.value, a.type.single)[0] if isinstance(a, Const) else self.text(a) for a in let.args
+        ]
+        return f"{name}({', '.join(texts)})"
+
+    def place(self, index: tuple[Atom | Slice, ...]) -> str:
+        """An index as a tuple."""
+        return f"({self.subscript(index)}{',' if len(index) == 1 else ''})" if index else "()"
 
     def _call(self, let: Let) -> Printed:
         args = let.args
@@ -223,7 +245,7 @@ class Expressions:
     def assigned(self, place: str, stmt: Stmt) -> str:
         """`place = what the statement computes`."""
         body, _ = self.statement(stmt)
-        if isinstance(stmt, Let) and stmt.fn is None and len(stmt.args) == 2:
+        if isinstance(stmt, Let) and stmt.fn is None and len(stmt.args) == 2 and not in_lanes(stmt):
             short = _AUGMENTED.get(stmt.op)
             plain = self.error_model == "numpy" and not _is_complex(stmt.target)
             if short == "/" and stmt.op == "fdiv" and not plain:

@@ -16,6 +16,7 @@ from adjit.codegen.callees import callee_names, signature
 from adjit.codegen.emitted import Emitted, Within
 from adjit.codegen.expressions import array_name
 from adjit.codegen.fourier import FOURIER
+from adjit.codegen.lanes import lanes_imports
 from adjit.codegen.loose import PLUS
 from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.numba_cpu import emit_full
@@ -287,6 +288,7 @@ def _imports(text: str, called: set[str], lists: list[Array]) -> str:
     extending = [name for name in ("intrinsic", "overload") if f"@{name}" in text]
     lines += [f"from numba.extending import {', '.join(extending)}"] if extending else []
     lines += ["from numpy.lib.stride_tricks import as_strided"] if "as_strided(" in text else []
+    lines += lanes_imports(text, called)
     if lists:
         lines += ["from numba.typed import List", ""]
         lines += [f"{array_name(a)} = {_array_type(a)}" for a in lists]

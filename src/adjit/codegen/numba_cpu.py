@@ -297,6 +297,9 @@ class Printer:
         match stmt:
             case Let() | Load():
                 self.line(self.show.assigned(self.name(stmt.target), stmt), stmt.span)
+            case Store() if _in_lanes(stmt):
+                where, value = self.show.place(stmt.index), self.show.text(stmt.value)
+                self.line(f"put_lanes({self.name(stmt.array)}, {where}, {value})", stmt.span)
             case Store():
                 place = self.show.element(stmt.array, stmt.index)
                 self.line(self.show.assignment(place, stmt.value), stmt.span)
@@ -471,3 +474,7 @@ class Printer:
                 ", ".join(self.show.initial(c.value) for c in group),
             )
             self.emit(f"{places} = {values_}")
+
+
+def _in_lanes(stmt: Store) -> bool:
+    return isinstance(stmt.array.type, Array) and stmt.array.type.dtype.lanes > 1

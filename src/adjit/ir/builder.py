@@ -125,9 +125,7 @@ class Builder:
         if name in _COMPARISONS or logic:
             type_: Scalar = BOOL
         elif name == "select":
-            value = atoms[1].type
-            assert isinstance(value, Scalar)
-            type_ = value
+            type_ = _wider(atoms[1], atoms[2])
         elif name in _PARTS:
             type_ = dtype.part
         elif name == "complex":
@@ -158,6 +156,8 @@ class Builder:
 
     def cast(self, a: Atom, type: Scalar) -> Atom:
         """`type(a)`; nothing where it already is. A complex number becomes a float by its real part."""
+        if isinstance(a.type, Scalar) and a.type.lanes != type.lanes:  # by type of number; lanes stay
+            type = replace(type, lanes=a.type.lanes)
         if a.type == type:
             return a
         if isinstance(a, Const) and type.is_float and not isinstance(a.value, complex):
@@ -258,17 +258,24 @@ def _hint(args: tuple[Atom, ...]) -> str:
 
 
 def _common(args: tuple[Atom | complex, ...]) -> Scalar:
-    """The float or complex dtype among the operands, else the first scalar type, else int64."""
+    """The float or complex dtype among the operands (in lanes if one is), else the first scalar type, else int64."""
     scalars = [
         a.type for a in args if not isinstance(a, int | float | complex) and isinstance(a.type, Scalar)
     ]
     floats = [t for t in scalars if t.differentiable]
-    kinds = set(floats)
-    assert len(kinds) <= 1, f"operands of different float types: {sorted(str(k) for k in kinds)}"
+    kinds = {t.name for t in floats}
+    assert len(kinds) <= 1, f"operands of different float types: {sorted(kinds)}"
     if floats:
-        return floats[0]
+        return max(floats, key=lambda t: t.lanes)
     others = [t for t in scalars if not t.is_bool]
     return others[0] if others else INT64
+
+
+def _wider(a: Atom, b: Atom) -> Scalar:
+    """The type of what is one of two numbers: in lanes if one of them is."""
+    assert isinstance(a.type, Scalar)
+    assert isinstance(b.type, Scalar)
+    return b.type if b.type.lanes > a.type.lanes else a.type
 
 
 def _is(a: Atom, value: float) -> bool:

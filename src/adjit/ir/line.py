@@ -11,7 +11,7 @@ from adjit.ir.core import Atom, Const, Slice, Sym, Undef
 from adjit.ir.types import Array, RefList, Scalar, Type
 
 _NAME = r"[^\s,:()\[\]=<>'\"?]+"
-_TYPE = r"\?|reflist\(array\([^()]*\)\)|array\([^()]*\)|[a-z]+\d*"
+_TYPE = r"\?|reflist\(array\([^()]*\)\)|array\([^()]*\)|[a-z]+\d*(?:x\d+)?"
 _NUMBER = r"True|False|-?inf|nan|-?\d[\d.]*(?:e[+-]?\d+)?|\([^()]*j\)|-?[\d.]+(?:e[+-]?\d+)?j|-?(?:nan|inf)j"
 _ATOM = re.compile(rf"(?P<number>{_NUMBER}):(?P<type>{_TYPE})|undef\((?P<undef>{_TYPE})\)|(?P<name>{_NAME})")
 DEFINED = re.compile(rf"({_NAME}): ({_TYPE})")
@@ -30,9 +30,12 @@ def parse_type(text: str) -> Type:
         assert isinstance(element, Array)
         return RefList(element)
     if not text.startswith("array("):
-        return Scalar(text)
+        name, _, lanes = text.partition("x")
+        return Scalar(text) if not lanes.isdecimal() else Scalar(name, int(lanes))
     dtype, rank, layout, *lock = text[6:-1].split(", ")
-    return Array(Scalar(dtype), int(rank[:-1]), layout, lock == ["readonly"])
+    number = parse_type(dtype)
+    assert isinstance(number, Scalar)
+    return Array(number, int(rank[:-1]), layout, lock == ["readonly"])
 
 
 def _number(text: str, type: Type) -> Const:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adjit.ir.types import Type
+from adjit.ir.types import Array, RefList, Scalar, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,12 @@ class Leaf:
     weak: bool = False
     ones: tuple[int, ...] = ()
     place: str = ""
+
+    @property
+    def number(self) -> Scalar:
+        """The type of the number, or of an array's elements."""
+        assert not isinstance(self.type, RefList)
+        return self.type.dtype if isinstance(self.type, Array) else self.type
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,13 @@ _INTEGRAL = frozenset({*_SIGNED, *_UNSIGNED, "bool"})
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number type, by its NumPy name; "?" before typing."""
+    """A number type, by its NumPy name; "?" before typing.
+
+    lanes: more than one for so many numbers of it side by side (tangents that are carried at once).
+    """
 
     name: str
+    lanes: int = 1
 
     @property
     def is_float(self) -> bool:
@@ -68,10 +72,15 @@ class Scalar:
         """Bytes of one element."""
         if self.name == "bool":
             return 1
-        return int("".join(c for c in self.name if c.isdigit())) // 8
+        return int("".join(c for c in self.name if c.isdigit())) // 8 * self.lanes
+
+    @property
+    def single(self) -> "Scalar":
+        """The type of one lane."""
+        return Scalar(self.name) if self.lanes > 1 else self
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.name}x{self.lanes}" if self.lanes > 1 else self.name
 
 
 @dataclass(frozen=True, slots=True)

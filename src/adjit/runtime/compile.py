@@ -189,7 +189,7 @@ def _announce(module: ModuleType) -> None:
 
 def _plain(name: str, text: str) -> Loaded:
     """The text without Numba: decorators are identities, scalar types are NumPy's."""
-    bare = re.sub(r"^(from numba.*|import math)$", "", text, flags=re.M)
+    bare = re.sub(r"^(from (?:numba|adjit).*|import math)$", "", text, flags=re.M)
     space = plain_namespace() | {"__name__": f"adjit_{name}_plain"}
     namespace, file = _execute(f"<adjit {name}, plain>", bare, space)
     adapt(namespace)

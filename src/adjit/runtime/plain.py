@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from adjit.runtime.lanes import plain_lanes
+
 
 def _run_parts(part: Callable[..., None], count: int, given: tuple[Any, ...]) -> None:
     """Every part of a parallel loop, in an order that no program can rely on.
@@ -153,4 +155,4 @@ def plain_namespace() -> dict[str, Any]:
         "List": _List,
         "overload": lambda _: _njit,
     }
-    return space
+    return space | plain_lanes()

@@ -333,8 +333,12 @@ def _primal(request: Request, primal: Primal, _: object, meta: dict[str, Any]) -
 
 
 def _forward(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
-    function = forward(primal.function, active, request.width).function
-    meta["call"] = function.name
+    packed = request.packed and not (
+        request.place or request.boundscheck or primal.boundscheck or primal.located
+    )
+    pushed = forward(primal.function, active, request.width, packed)
+    function = pushed.function
+    meta["call"], meta["packed"] = function.name, pushed.packed
     meta["shown"] = len(function.results)  # tangents are the user's as well
     return Made(Module((_unit(request, primal, function),), (), _doc(primal, "value and tangents")), meta)
 

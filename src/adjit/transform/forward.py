@@ -5,7 +5,9 @@
     store a[i] = v    ->  store a[i] = v; store a_dot[i] = v_dot      (0 where v is not varied)
     loops, branches   ->  tangents are carried and yielded beside the values
 
-`width` tangents are carried at once. The primal's statements stay as they are, so its value keeps its bits.
+`width` tangents are carried at once: beside each value as many symbols, or, `packed`, one of as many lanes
+(`Scalar.lanes`), whose arithmetic is vector instructions. The primal's statements stay as they are, so its value keeps
+its bits.
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ from adjit.analysis.activity import Activity
 from adjit.analysis.alias import Alias, overlaps_stated
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
+    ONE,
+    ZERO,
     Alloc,
     Atom,
     Block,
     Call,
+    Const,
     Custom,
     Ensure,
     Function,
@@ -38,13 +43,14 @@ from adjit.ir.core import (
     Whole,
     unique_name,
 )
-from adjit.ir.types import Array, RefList, Scalar, any_layout
+from adjit.ir.types import Array, RefList, Scalar, Type, any_layout
 from adjit.ir.visit import Rewriter, everywhere, same_view
 from adjit.rules import get as rule_of
 from adjit.rules import linear
 from adjit.rules.base import Point
 from adjit.transform.clean import clean
 from adjit.transform.custom import push_call
+from adjit.transform.packing import fits_lanes, packable
 from adjit.transform.prepare import forward_views
 from adjit.transform.slopes import carries
 
@@ -54,11 +60,15 @@ Tangents = tuple[Atom, ...]
 @dataclass(frozen=True)
 class Pushed:
     """function: parameters, then `width` tangents per active parameter -> results, then tangents per
-    differentiable result. `tangent_params` lists the tangents in order."""
+    differentiable result. `tangent_params` lists the tangents in order.
+
+    packed: one array of lanes per active parameter, and per differentiable result, instead; a number's has one element.
+    """
 
     function: Function
     tangent_params: tuple[Sym, ...]
     n_results: int
+    packed: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,7 @@ class _Program:
     functions: dict[str, Function]
     names: dict[str, str]
     width: int
+    lanes: int = 1
 
 
 class _Push(linear.Push):
@@ -120,12 +131,45 @@ class _Forward:
         return self.activity.active(a)
 
     def fresh(self, s: Sym) -> tuple[Sym, ...]:
-        return tuple(Sym(f"{s.name}_dot", s.type) for _ in range(self.width))
+        return tuple(Sym(f"{s.name}_dot", self.dotted(s.type)) for _ in range(self.width))
+
+    def dotted(self, type: Type) -> Type:
+        """The type of a tangent of something of this type."""
+        if self.program.lanes == 1:
+            return type
+        if isinstance(type, Array):
+            return replace(type, dtype=replace(type.dtype, lanes=self.program.lanes))
+        assert isinstance(type, Scalar)
+        return replace(type, lanes=self.program.lanes)
+
+    def zero(self, type: Type) -> Const:
+        """A tangent of nothing that varies."""
+        return const_of(0.0, self.dotted(type))
 
     def define(self, s: Sym) -> tuple[Sym, ...]:
         new = self.fresh(s)
         self.tangents[s] = new
         return new
+
+    def given(self, p: Sym) -> tuple[Sym, ...]:
+        """The tangents of a parameter of the entry function; lanes of a number come in an array of one element."""
+        made = self.define(p)
+        if self.program.lanes == 1 or isinstance(p.type, Array):
+            return made
+        (t,) = made
+        assert isinstance(t.type, Scalar)
+        box = Sym(t.name, Array(t.type, 1, "C"))
+        self.b.append(Load(t, box, (ZERO,), self.b.span))
+        return (box,)
+
+    def returned(self, t: Atom) -> Atom:
+        """A tangent as a result of the entry function."""
+        if self.program.lanes == 1 or isinstance(t.type, Array):
+            return t
+        assert isinstance(t.type, Scalar)
+        box = self.b.alloc("tangent", Array(t.type, 1, "C"), (ONE,))
+        self.b.store(box, (ZERO,), t)
+        return box
 
     def tangent(self, a: Atom, like: Sym | None = None) -> Tangents:
         """The tangents of an atom; zeros where it is not varied."""
@@ -135,7 +179,7 @@ class _Forward:
             return self._array_zero(a, like)
         if isinstance(a, Undef):
             return (a,) * self.width
-        return (const_of(0.0, a.type),) * self.width
+        return (self.zero(a.type),) * self.width
 
     def _array_zero(self, a: Atom, like: Sym | None) -> Tangents:
         if isinstance(a, Undef):
@@ -150,7 +194,7 @@ class _Forward:
         assert isinstance(like.type, Array)
         shape = tuple(self.b.dim(like, k) for k in range(like.type.ndim))
         fortran = like if like.type.layout == "F" and like.type.ndim > 1 else None
-        self.b.append(Alloc(t, shape, const_of(0.0, like.type.dtype), fortran, self.b.span))
+        self.b.append(Alloc(t, shape, self.zero(like.type.dtype), fortran, self.b.span))
 
     # statements
 
@@ -239,7 +283,9 @@ class _Forward:
         for w in range(self.width):
             dots = tuple(None if c is None else c[w] for c in columns)
             t = rule.push(point, dots)
-            found.append(const_of(0.0, type_) if t is None else t)
+            if t is None or isinstance(t, Const):
+                t = const_of(0.0 if t is None else t.value, self.dotted(type_))
+            found.append(t)
         return tuple(found)
 
     def _store(self, stmt: Store) -> None:
@@ -255,12 +301,12 @@ class _Forward:
         assert isinstance(stmt.array.type, Array)
         if self.varied(stmt.value):
             return self.tangent(stmt.value)
-        return (const_of(0.0, stmt.array.type.dtype),) * self.width
+        return (self.zero(stmt.array.type.dtype),) * self.width
 
     def _alloc(self, stmt: Alloc) -> None:
         assert isinstance(stmt.target.type, Array)
         dtype = stmt.target.type.dtype
-        fills: Tangents = (const_of(0.0, dtype),) * self.width
+        fills: Tangents = (self.zero(dtype),) * self.width
         if stmt.fill is not None and self.varied(stmt.fill):
             fills = self.tangent(stmt.fill)
         for t, fill in zip(self.define(stmt.target), fills, strict=True):
@@ -358,21 +404,34 @@ def _strided(a: Atom) -> Atom:
     return Sym(a.name, any_layout(a.type), a.uid) if isinstance(a, Sym) else a
 
 
-def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1) -> Pushed:
-    """Build the tangent function of a typed primal. `inputs` are active parameters of `function`."""
+def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1, packed: bool = False) -> Pushed:
+    """Build the tangent function of a typed primal. `inputs` are active parameters of `function`.
+
+    packed: whether tangents are to be packed where the program allows it (see the module).
+    """
     function = everywhere(function, lambda f: clean(forward_views(f), keep_raising=True))
     activity = Activity(function, Alias(function), inputs, None, carries)
     names = {f.name: unique_name(f"{f.name.partition('.')[0]}_forward") for f in function.functions}
     program = _Program(activity, {f.name: f for f in function.functions}, names, width)
+    if packed and width > 1 and packable(function, activity, inputs):
+        pushed = _pushed(function, inputs, replace(program, width=1, lanes=width))
+        if fits_lanes(pushed.function):
+            return pushed
+    return _pushed(function, inputs, program)
+
+
+def _pushed(function: Function, inputs: tuple[Sym, ...], program: _Program) -> Pushed:
     f = _Forward(program)
-    tangent_params = tuple(t for p in inputs for t in f.define(p))
     with f.b.collect() as prologue:
+        tangent_params = tuple(t for p in inputs for t in f.given(p))
         for p in function.params:
             if isinstance(p.type, Array) and p not in inputs and f.varied(p):
                 f.tangent(p)
     body = f.block(function.body)
     with f.b.collect() as tail:
-        tangents = tuple(t for a in function.results if a.type.differentiable for t in f.tangent(a))
+        tangents = tuple(
+            f.returned(t) for a in function.results if a.type.differentiable for t in f.tangent(a)
+        )
     new = Function(
         f"{function.name}_forward",
         (*function.params, *tangent_params),
@@ -384,7 +443,7 @@ def forward(function: Function, inputs: tuple[Sym, ...], width: int = 1) -> Push
     )
     new = _replaced(new, f.same)
     new = overlaps_stated(everywhere(new, lambda f: clean(f, keep_raising=True)))
-    return Pushed(new, tangent_params, len(function.results))
+    return Pushed(new, tangent_params, len(function.results), program.lanes > 1)
 
 
 def _replaced(function: Function, env: dict[Sym, Atom]) -> Function:

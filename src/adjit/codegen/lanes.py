@@ -1,0 +1,43 @@
+"""Operations on several numbers side by side, as generated text calls them (the functions are in `runtime.lanes`)."""
+
+from __future__ import annotations
+
+import re
+
+from adjit.ir.core import Let
+from adjit.ir.types import Scalar
+
+_VERSION = 1
+"""Stands in generated text: raised whenever `runtime.lanes` compiles to something else, so that no machine code on
+disk outlives that."""
+
+ON_LANES = {
+    "add": "vadd", "sub": "vsub", "mul": "vmul", "szmul": "vscale", "fdiv": "vdiv", "neg": "vneg",
+    "select": "vwhere", "cast": "vfloat",
+}  # fmt: skip
+"""What is printed for an operation on lanes (see `runtime.lanes`)."""
+
+
+def in_lanes(stmt: Let) -> bool:
+    """Whether an operation works on lanes."""
+    return any(isinstance(a.type, Scalar) and a.type.lanes > 1 for a in (stmt.target, *stmt.args))
+
+
+_CALLED = frozenset({*ON_LANES.values(), "lanes_at", "put_lanes", "spread", "vfloat32", "vfloat64"})
+
+
+def lanes_imports(text: str, called: set[str]) -> list[str]:
+    """What the text uses of `runtime.lanes`, and the dtypes of its arrays of lanes."""
+    dtypes = sorted(set(re.findall(r"\bfloat(?:32|64)x\d+\b", text)))
+    names = sorted(called & _CALLED)
+    if not names and not dtypes:
+        return []
+    lines = [
+        "",
+        f"from adjit.runtime.lanes import {', '.join(['lanes_dtype', *names])}  # code {_VERSION}",
+        "",
+    ]
+    for name in dtypes:
+        number, _, width = name.partition("x")
+        lines.append(f"{name} = lanes_dtype(np.dtype(np.{number}), {width})")
+    return lines
