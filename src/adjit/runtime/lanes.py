@@ -96,14 +96,21 @@ def put_lanes(typing: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 def _spread(context: Any, builder: Any, value: Any, kind: Any, into: Lanes) -> Any:
-    """A vector as it is; a number in every lane."""
+    """A vector in the type of number of `into`; a number in every lane."""
     if isinstance(kind, Lanes):
-        return value
+        return _converted(builder, value, kind, into)
     number = context.cast(builder, value, kind, into.dtype)
     vector = _vector(into)
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.IntType(32)(0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), into.count), [0] * into.count)
     return builder.shuffle_vector(one, one, mask)
+
+
+def _converted(builder: Any, value: Any, kind: Lanes, into: Lanes) -> Any:
+    if kind.dtype == into.dtype:
+        return value
+    change = builder.fpext if into.dtype == types.float64 else builder.fptrunc
+    return change(value, _vector(into))
 
 
 @intrinsic(prefer_literal=True)
@@ -178,10 +185,7 @@ def _cast(to: types.Float) -> Any:
         into = Lanes(to, a.count)
 
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            if sig.args[0].dtype == to:
-                return args[0]
-            change = builder.fpext if to == types.float64 else builder.fptrunc
-            return change(args[0], _vector(into))
+            return _converted(builder, args[0], sig.args[0], into)
 
         return into(a), code
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.analysis.activity import Activity
-from adjit.ir.core import Alloc, Call, Custom, Ensure, Function, Let, Stmt, Sym, Whole
+from adjit.ir.core import Alloc, Call, Custom, Function, Let, Stmt, Sym, Whole
 from adjit.ir.types import Array, RefList, Scalar, Type
 from adjit.ir.visit import targets, walk, walk_program
 
@@ -37,8 +37,6 @@ def _alone(stmt: Stmt, activity: Activity) -> bool:
             return any(map(activity.active, stmt.outs))
         case Custom():
             return any(map(activity.active, stmt.args))
-        case Ensure():
-            return activity.active(stmt.target)
         case Alloc():
             return stmt.fill is not None and activity.active(stmt.fill)
         case _:
