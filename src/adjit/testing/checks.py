@@ -22,6 +22,7 @@ from numba import njit
 
 import adjit as aj
 from adjit.errors import MissingRuleError, UnsupportedError
+from adjit.testing.batches import check_batches
 from adjit.testing.complex_step import ComplexStep
 from adjit.testing.first_order import (
     Leaves,
@@ -52,12 +53,14 @@ TURNS: dict[bool, dict[str, frozenset[int]]] = {
         "value_and_grad": frozenset({0, 3, 8, 11}),
         "vjp": frozenset({1, 6, 9, 14}),
         "layouts": frozenset({4, 7, 12, 15}),
+        "batches": frozenset({2, 5, 10, 13}),
     },
     True: {
         "second order": frozenset({2, 5, 10, 13}),
         "value_and_grad": frozenset({0, 3}),
         "vjp": frozenset({6, 9}),
         "layouts": frozenset({12, 15}),
+        "batches": frozenset({4, 7}),
     },
 }
 """Checks that are builds of their own, which is what a check costs: the seeds, modulo 16, that make them, uncompiled
@@ -227,6 +230,8 @@ def _check_all(subject: Subject, turn: set[str], rng: np.random.Generator) -> No
         check_value_and_grad(subject, gradient)
     if "vjp" in turn:
         check_vjp(subject, gradient)
+    if subject.forward and "batches" in turn:
+        check_batches(subject, rng)
     _check_layouts(subject, gradient, anew="layouts" in turn)
 
 

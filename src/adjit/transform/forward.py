@@ -178,12 +178,12 @@ class _Forward:
         if isinstance(a.type, Array):
             return self._array_zero(a, like)
         if isinstance(a, Undef):
-            return (a,) * self.width
+            return (Undef(self.dotted(a.type)),) * self.width
         return (self.zero(a.type),) * self.width
 
     def _array_zero(self, a: Atom, like: Sym | None) -> Tangents:
         if isinstance(a, Undef):
-            return (a,) * self.width
+            return (Undef(self.dotted(a.type)),) * self.width
         assert isinstance(a, Sym)
         made = self.define(a)
         for t in made:

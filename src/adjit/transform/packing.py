@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from adjit.analysis.activity import Activity
 from adjit.ir.core import Alloc, Call, Custom, Function, Let, Stmt, Sym, Whole
 from adjit.ir.types import Array, RefList, Scalar, Type
-from adjit.ir.visit import targets, walk, walk_program
+from adjit.ir.visit import inner_targets, targets, walk, walk_program
 
 _OPERATIONS = frozenset({"add", "sub", "mul", "szmul", "fdiv", "neg", "select", "cast"})
 """What is known on lanes: all that tangents of real numbers are made by."""
@@ -20,7 +20,8 @@ def packable(function: Function, activity: Activity, inputs: Sequence[Sym]) -> b
     """
     if function.functions:
         return False
-    varied = [s for stmt in walk(function.body) for s in targets(stmt) if activity.active(s)]
+    made = [s for stmt in walk(function.body) for s in (*inner_targets(stmt), *targets(stmt))]
+    varied = [s for s in made if activity.active(s) or isinstance(s.type, RefList)]
     return all(_real(s.type) for s in (*inputs, *varied)) and not any(
         _alone(stmt, activity) for stmt in walk(function.body)
     )
