@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from adjit.api.jvp import jvp as jvp
     from adjit.api.kernel import kernel as kernel
     from adjit.api.options import options as options
+    from adjit.api.prepare import prepare as prepare
     from adjit.api.pure import pure as pure
     from adjit.api.races import RaceReport as RaceReport
     from adjit.api.races import check_races as check_races
@@ -93,6 +94,7 @@ __all__ = [
     "kernel",
     "laplacian",
     "options",
+    "prepare",
     "pure",
     "stop_gradient",
     "value_and_grad",
@@ -124,6 +126,7 @@ _HOMES = {
     "adjit.api.jvp": ("jvp",),
     "adjit.api.kernel": ("kernel",),
     "adjit.api.options": ("options",),
+    "adjit.api.prepare": ("prepare",),
     "adjit.api.pure": ("pure",),
     "adjit.api.races": ("RaceReport", "check_races"),
     "adjit.api.stop_gradient": ("stop_gradient",),

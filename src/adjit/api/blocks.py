@@ -10,7 +10,7 @@ import numpy as np
 
 from adjit.api.plan import Leaves, Results
 from adjit.api.pushes import Block, Tangent
-from adjit.errors import MemoryLimitError
+from adjit.errors import ArgumentError, MemoryLimitError
 from adjit.runtime.arguments import Template, fill, number_maker
 from adjit.runtime.memory import available, size_text
 
@@ -61,7 +61,13 @@ class Blocks:
         self.of: list[list[np.ndarray[Any, Any]]] = []
 
     def make(self, shapes: Sequence[tuple[int, ...]]) -> None:
-        """Memory for the blocks, from the shapes of the leaves of the result that carry a derivative."""
+        """Memory for the blocks, from the shapes of the leaves of the result that carry a derivative.
+
+        Blocks that are there already, of a call before, are set to zero.
+        """
+        if self.of:
+            self._clear(shapes)
+            return
         dtypes = [np.dtype(self.results.all[k].number.name) for k in self.results.carrying]
         sizes = [math.prod(s) * d.itemsize * self.inputs.count for s, d in zip(shapes, dtypes, strict=True)]
         room = available() if self._memory is None else self._memory
@@ -76,6 +82,16 @@ class Blocks:
             [np.zeros((*shape, *s), dtype) for s in self.inputs.shapes]
             for shape, dtype in zip(shapes, dtypes, strict=True)
         ]
+
+    def _clear(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        for row, shape in zip(self.of, shapes, strict=True):
+            for block, own in zip(row, self.inputs.shapes, strict=True):
+                if block.shape != (*shape, *own):
+                    raise ArgumentError(
+                        f"the result of {self._name}() has another shape than when this was prepared: {shape}",
+                        "prepare again",
+                    )
+                block[...] = 0
 
     def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
         """The columns of a pass."""

@@ -54,14 +54,18 @@ class Transformed(Derivative):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self._bind(args, kwargs)
         try:
-            plan = self._plans().plan(values)
+            plan = self.plan(values)
         except ForeignArrays as foreign:
             return foreign.kind.call(self, args, kwargs)
         return plan.run(values)
 
+    def plan(self, values: tuple[Any, ...]) -> _Joint:
+        """The program for arguments like these, as `signature.bind` gives them."""
+        return self._plans().plan(values)
+
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated Python source for arguments like these. Nothing is run."""
-        return self._plans().plan(self._bind(args, kwargs)).compiled.source
+        return self.plan(self._bind(args, kwargs)).compiled.source
 
     def explain(self, *args: Any, **kwargs: Any) -> Report:
         """What the gradient does for arguments like these (see `aj.explain`). Nothing is run."""
@@ -118,12 +122,19 @@ class _Joint:
         self._guard = Guard(leaves, self.compiled)
         self._with_value, self._has_aux = with_value, has_aux
 
-    def run(self, values: tuple[Any, ...]) -> Any:
-        """Call it. Mutated arguments end as the plain call leaves them."""
+    def shadows(self, values: tuple[Any, ...]) -> list[Any]:
+        """Memory for the gradients of arrays of such arguments."""
+        return self._gradients.shadows(self._leaves(values))
+
+    def run(self, values: tuple[Any, ...], shadows: list[Any] | None = None) -> Any:
+        """Call it. Mutated arguments end as the plain call leaves them.
+
+        shadows: zeros, in which gradients of arrays are then; new memory by default.
+        """
         leaves = self._leaves(values)
         if self._guard.needed:
             self._guard.check(leaves)
-        shadows = self._gradients.shadows(leaves)
+        shadows = self._gradients.shadows(leaves) if shadows is None else shadows
         flat = self._call(*leaves, *self._captures, *shadows, *self._tail) or ()
         found = self._gradients.collect(shadows, flat[self.compiled.n_results :])
         gradient = fill(self._tree, found)

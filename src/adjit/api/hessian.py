@@ -37,22 +37,22 @@ def hessian(f: Callable[..., Any], wrt: Wrt = 0) -> Hessian:
 
 
 class Hessian(Derivative):
-    """A function that gives Hessians (`kind` is "hessian")."""
+    """A function that gives Hessians (`kind` is "hessian"); `of_gradient` is the Jacobian that it is."""
 
     def __init__(self, f: Callable[..., Any], wrt: Wrt):
         super().__init__(f, wrt, "hessian")
-        self._of_gradient = Jacobian(grad(f, wrt), wrt, "jacfwd")
+        self.of_gradient = Jacobian(grad(f, wrt), wrt, "jacfwd")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._of_gradient(*args, **kwargs)
+        return self.of_gradient(*args, **kwargs)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated Python source for arguments like these."""
-        return self._of_gradient.source(*args, **kwargs)
+        return self.of_gradient.source(*args, **kwargs)
 
     def explain(self, *args: Any, **kwargs: Any) -> Report:
         """What the program of one pass does for arguments like these (see `aj.explain`)."""
-        return self._of_gradient.explain(*args, **kwargs)
+        return self.of_gradient.explain(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"adjit.hessian({self.source_.name}, wrt={self.wrt!r})"

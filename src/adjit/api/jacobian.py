@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from adjit.api.blocks import Blocks, Inputs, Units
 from adjit.api.derivative import Derivative
 from adjit.api.engine import Engine
 from adjit.api.plan import Leaves, renumber
-from adjit.api.pushes import Pushes, cost_of
+from adjit.api.pushes import Block, Pushes, cost_of
 from adjit.api.rows import Rows
 from adjit.api.wrt import Wrt, select
 from adjit.errors import ArgumentError
@@ -68,10 +68,14 @@ class Jacobian(Derivative):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self._bind(args, kwargs)
         try:
-            plan = self._plans().plan(values)
+            plan = self.plan(values)
         except ForeignArrays as foreign:
             return foreign.kind.call(self, args, kwargs)
         return plan.run(values)[1]
+
+    def plan(self, values: tuple[Any, ...]) -> Matrices:
+        """The programs for arguments like these, as `signature.bind` gives them."""
+        return self._plans().plan(values)
 
     def mode(self, *args: Any, **kwargs: Any) -> str:
         """The mode for arguments like these: "forward" or "reverse".
@@ -79,12 +83,12 @@ class Jacobian(Derivative):
         f is run (on copies) where only that says how large its result is.
         """
         values = self._bind(args, kwargs)
-        return self._plans().plan(values).mode(values)
+        return self.plan(values).mode(values)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated Python source for arguments like these."""
         values = self._bind(args, kwargs)
-        return self._plans().plan(values).compiled(values).source
+        return self.plan(values).compiled(values).source
 
     def explain(self, *args: Any, **kwargs: Any) -> Report:
         """What the program of one pass does for arguments like these (see `aj.explain`)."""
@@ -109,6 +113,14 @@ class Jacobian(Derivative):
 
             self._engine = Engine(self.source_, (self.kind, self.paths, single), make)
         return self._engine
+
+
+class Buffers(NamedTuple):
+    """The memory of a Jacobian: its blocks, and in forward mode the seeds and the lanes that they go into."""
+
+    blocks: Blocks
+    units: Units | None
+    lanes: list[Block]
 
 
 class Matrices:
@@ -151,18 +163,24 @@ class Matrices:
         forward = self._mode(leaves, inputs) == "forward"
         return self.pushes.program(inputs.count).compiled if forward else self.rows.compiled
 
-    def run(self, values: tuple[Any, ...]) -> tuple[Any, Any]:
-        """The value and the Jacobian."""
+    def buffers(self, values: tuple[Any, ...]) -> Buffers:
+        """What a call with such arguments works in, to be used again and again."""
         leaves = self._tree.of(values)
         inputs = self.inputs(leaves)
         if self._mode(leaves, inputs) == "reverse":
-            blocks = self._blocks(self.rows.results, inputs)
-            return self.rows.run(leaves, blocks), blocks.tree(self._wrt)
-        blocks = self._blocks(self.pushes.program(inputs.count).results, inputs)
-        return self.pushes.run(leaves, Units(inputs), blocks), blocks.tree(self._wrt)
+            return Buffers(Blocks(self.rows.results, inputs, self._name, self._memory), None, [])
+        program = self.pushes.program(inputs.count)
+        blocks = Blocks(program.results, inputs, self._name, self._memory)
+        return Buffers(blocks, Units(inputs), self.pushes.blocks(program, leaves))
 
-    def _blocks(self, results: Any, inputs: Inputs) -> Blocks:
-        return Blocks(results, inputs, self._name, self._memory)
+    def run(self, values: tuple[Any, ...], buffers: Buffers | None = None) -> tuple[Any, Any]:
+        """The value and the Jacobian."""
+        buffers = self.buffers(values) if buffers is None else buffers
+        leaves, blocks = self._tree.of(values), buffers.blocks
+        if buffers.units is None:
+            return self.rows.run(leaves, blocks), blocks.tree(self._wrt)
+        value = self.pushes.run(leaves, buffers.units, blocks, buffers.lanes)
+        return value, blocks.tree(self._wrt)
 
     def _mode(self, leaves: Sequence[Any], inputs: Inputs) -> str:
         if self._kind != "jacobian":

@@ -1,0 +1,116 @@
+"""`prepare`: a derivative for arguments of fixed shapes, in memory that it owns."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from adjit.api.derivative import Derivative
+from adjit.api.grad import Transformed
+from adjit.api.hessian import Hessian
+from adjit.api.jacobian import Jacobian
+from adjit.errors import ArgumentError
+from adjit.runtime.arguments import flatten
+
+
+def prepare(op: Callable[..., Any], f: Callable[..., Any], *args: Any, **kwargs: Any) -> Prepared:
+    """A derivative of f, made ready for arguments of the shapes of these.
+
+    Arguments: op: `aj.grad`, `aj.value_and_grad`, `aj.jacfwd`, `aj.jacrev`, `aj.jacobian` or `aj.hessian`, or a
+    `functools.partial` of one (`partial(aj.jacobian, wrt=1, sparse=True)`). args, kwargs: f's; nothing is run on them
+    but what says sizes.
+    Returns: a function of f's arguments that gives what `op(f)` gives, in arrays that the next call overwrites. Its
+    attribute `value` is what the differentiated function returned in that same pass (of a Hessian: the gradient).
+    A call allocates nothing but what f does itself.
+    Raises: ArgumentError for another operator, and at a call whose arguments have other types or shapes.
+    """
+    made = op(f)
+    if isinstance(made, Transformed):
+        return Prepared(made, _Gradient(made), args, kwargs)
+    if isinstance(made, Jacobian | Hessian):
+        return Prepared(made, _Matrix(made), args, kwargs)
+    name = getattr(op.func if isinstance(op, functools.partial) else op, "__name__", repr(op))
+    raise ArgumentError(
+        f"prepare does not know {name}",
+        "give aj.grad, value_and_grad, jacfwd, jacrev, jacobian or hessian; autodiff works in place as it is",
+    )
+
+
+class _Kind(Protocol):
+    def plan(self, values: tuple[Any, ...]) -> Any: ...
+
+    def buffers(self, plan: Any, values: tuple[Any, ...]) -> Any: ...
+
+    def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]: ...
+
+
+class Prepared:
+    """A derivative with its own memory (see `prepare`); not for several threads at once.
+
+    value: what the differentiated function returned in the last call.
+    """
+
+    def __init__(self, made: Derivative, kind: _Kind, args: tuple[Any, ...], kwargs: dict[str, Any]):
+        self._made, self._kind = made, kind
+        self._bind = made.source_.signature.bind
+        values = self._bind(args, kwargs)
+        self._plan = kind.plan(values)
+        self._shapes = [np.shape(leaf) for leaf in flatten(values)]
+        self._buffers = kind.buffers(self._plan, values)
+        self.value: Any = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self._bind(args, kwargs)
+        if [np.shape(leaf) for leaf in flatten(values)] != self._shapes or self._kind.plan(
+            values
+        ) is not self._plan:
+            raise ArgumentError(
+                f"these are not arguments of the types and shapes that {self!r} was made for", "prepare again"
+            )
+        self.value, derivative = self._kind.run(self._plan, values, self._buffers)
+        return derivative
+
+    def __repr__(self) -> str:
+        return f"adjit.prepare({self._made!r})"
+
+
+class _Gradient:
+    """`grad` and `value_and_grad`: both compute the value."""
+
+    def __init__(self, made: Transformed):
+        self._both = made.kind == "value_and_grad"
+        self._aux = made.has_aux
+        self._of = Transformed(made.f, made.wrt, "value_and_grad", made.has_aux)
+
+    def plan(self, values: tuple[Any, ...]) -> Any:
+        return self._of.plan(values)
+
+    def buffers(self, plan: Any, values: tuple[Any, ...]) -> Any:
+        return plan.shadows(values)
+
+    def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]:
+        for shadow in buffers:
+            shadow[...] = 0
+        value, gradient = found = plan.run(values, buffers)
+        if self._both:
+            return value, found
+        return value, (gradient, value[1]) if self._aux else gradient
+
+
+class _Matrix:
+    """Jacobians and Hessians."""
+
+    def __init__(self, made: Jacobian | Hessian):
+        self._of = made.of_gradient if isinstance(made, Hessian) else made
+
+    def plan(self, values: tuple[Any, ...]) -> Any:
+        return self._of.plan(values)
+
+    def buffers(self, plan: Any, values: tuple[Any, ...]) -> Any:
+        return plan.buffers(values)
+
+    def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]:
+        return plan.run(values, buffers)
