@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +77,13 @@ def hvp(f: Callable[..., Any], primals: Any, v: Any, wrt: Wrt = 0) -> Any:
         )
     for place, part in zip(places, parts, strict=True):
         directions[_position(f, place, len(arguments))] = part
-    return jvp(grad(f, wrt), arguments, tuple(directions))[1]
+    return jvp(_gradient(f, wrt), arguments, tuple(directions))[1]
+
+
+@lru_cache(maxsize=256)
+def _gradient(f: Callable[..., Any], wrt: Wrt) -> Callable[..., Any]:
+    """The gradient of a function that has been asked for before is the same object, with its programs."""
+    return grad(f, wrt)
 
 
 def _arguments(f: Callable[..., Any], primals: Any) -> tuple[Any, ...]:

@@ -38,9 +38,10 @@ class Options:
 
 
 class Wrapped(StaticFunction):
-    """Base of functions that adjit makes from a function. `f` is what was wrapped."""
+    """Base of functions that adjit makes from a function. `f` is what was wrapped, `peeled` what `source_of` found."""
 
     f: Callable[..., Any]
+    peeled: Source | None = None
     __wrapped__: Callable[..., Any]
 
     def _wrap(self, f: Callable[..., Any]) -> None:
@@ -83,7 +84,11 @@ class Source:
 
 def source_of(f: Any) -> Source:
     """Take off everything that is not the function itself. Raises ArgumentError if there is no function."""
-    if isinstance(f, (functools.partial, Wrapped)) or inspect.ismethod(f):
+    if isinstance(f, Wrapped):
+        if f.peeled is None:
+            f.peeled = _peel(f)
+        return f.peeled
+    if isinstance(f, functools.partial) or inspect.ismethod(f):
         return _peel(f)
     return _plain(f)
 
