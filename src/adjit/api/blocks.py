@@ -57,7 +57,7 @@ class Blocks:
 
     def __init__(self, results: Results, inputs: Inputs, name: str, memory: int | None):
         self.results, self.inputs = results, inputs
-        self._name, self._memory = name, memory
+        self.name, self._memory = name, memory
         self.of: list[list[np.ndarray[Any, Any]]] = []
 
     def make(self, shapes: Sequence[tuple[int, ...]]) -> None:
@@ -71,24 +71,27 @@ class Blocks:
         dtypes = [np.dtype(self.results.all[k].number.name) for k in self.results.carrying]
         sizes = [math.prod(s) * d.itemsize * self.inputs.count for s, d in zip(shapes, dtypes, strict=True)]
         room = available() if self._memory is None else self._memory
-        if sum(sizes) > room:
-            rows = sum(map(math.prod, shapes))
-            raise MemoryLimitError(
-                f"the dense Jacobian of {self._name}() has {rows} rows and {self.inputs.count} columns: "
-                f"{size_text(sum(sizes))}, and {size_text(room)} may be used",
-                "where most of it is zero, use sparse=True; for products with it, aj.jvp or aj.vjp",
-            )
+        self.require(sum(sizes), sum(map(math.prod, shapes)), room)
         self.of = [
             [np.zeros((*shape, *s), dtype) for s in self.inputs.shapes]
             for shape, dtype in zip(shapes, dtypes, strict=True)
         ]
+
+    def require(self, size: int, rows: int, room: int) -> None:
+        """Raise MemoryLimitError where so many bytes are more than there is room for."""
+        if size > room:
+            raise MemoryLimitError(
+                f"the dense Jacobian of {self.name}() has {rows} rows and {self.inputs.count} columns: "
+                f"{size_text(size)}, and {size_text(room)} may be used",
+                "where most of it is zero, use sparse=True; for products with it, aj.jvp or aj.vjp",
+            )
 
     def _clear(self, shapes: Sequence[tuple[int, ...]]) -> None:
         for row, shape in zip(self.of, shapes, strict=True):
             for block, own in zip(row, self.inputs.shapes, strict=True):
                 if block.shape != (*shape, *own):
                     raise ArgumentError(
-                        f"the result of {self._name}() has another shape than when this was prepared: {shape}",
+                        f"the result of {self.name}() has another shape than when this was prepared: {shape}",
                         "prepare again",
                     )
                 block[...] = 0
@@ -116,7 +119,11 @@ class Blocks:
 
     def tree(self, wrt: Template) -> Any:
         """The blocks in the tree of the result, each leaf a tree of what is differentiated by."""
-        items = [self._row(k, blocks, wrt) for k, blocks in zip(self.results.carrying, self.of, strict=True)]
+        return self.tree_of(self.of, wrt)
+
+    def tree_of(self, of: Sequence[Sequence[np.ndarray[Any, Any]]], wrt: Template) -> Any:
+        """The same of other blocks."""
+        items = [self._row(k, blocks, wrt) for k, blocks in zip(self.results.carrying, of, strict=True)]
         return self.results.around(items)
 
     def _row(self, k: int, blocks: Sequence[np.ndarray[Any, Any]], wrt: Template) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,19 +11,23 @@ from adjit.api.blocks import Blocks, Inputs, Units
 from adjit.api.derivative import Derivative
 from adjit.api.engine import Engine
 from adjit.api.plan import Leaves, renumber
-from adjit.api.pushes import Block, Pushes, cost_of
+from adjit.api.pushes import Block, Program, Pushes, cost_of
 from adjit.api.rows import Rows
 from adjit.api.wrt import Wrt, select
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Spec
 from adjit.runtime.arguments import Template, spec_of
 from adjit.runtime.foreign import ForeignArrays
+from adjit.runtime.memory import available
 
 if TYPE_CHECKING:
     from adjit.api.report import Report
 
 _PASS_COST, _ROW_COST = 2.0, 3.0
 """What a forward pass of one tangent and what a reverse sweep cost, in calls of the function."""
+
+_LARGE = 2**26
+"""Bytes from which on a matrix is held against the memory that is free, at every call."""
 
 
 def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
@@ -115,12 +119,43 @@ class Jacobian(Derivative):
         return self._engine
 
 
-class Buffers(NamedTuple):
-    """The memory of a Jacobian: its blocks, and in forward mode the seeds and the lanes that they go into."""
+class Buffers:
+    """The memory of a Jacobian: its blocks; in forward mode also seeds, and the lanes that they go into.
 
-    blocks: Blocks
-    units: Units | None
-    lanes: list[Block]
+    matrix, found: the one block as rows and columns, and in its trees, where one call of compiled code gives it.
+    """
+
+    def __init__(self, blocks: Blocks, units: Units | None):
+        self.blocks, self.units = blocks, units
+        self.lanes: list[Block] | None = None
+        self.matrix: np.ndarray[Any, Any] | None = None
+        self.found: Any = None
+
+
+class _Known:
+    """A Jacobian of one block whose shape is known from a call before: one call of compiled code gives it."""
+
+    def __init__(self, program: Program, blocks: Blocks, wrt: Template):
+        self.program, self._wrt = program, wrt
+        self._blocks = Blocks(blocks.results, blocks.inputs, blocks.name, None)
+        block = blocks.of[0][0]
+        self._shape, self._dtype = block.shape, block.dtype
+        self._rows = (block.size // blocks.inputs.count, blocks.inputs.count)
+        self._large = block.nbytes > _LARGE
+
+    def matrix(self, room: Callable[[], int]) -> np.ndarray[Any, Any]:
+        """Memory for the block, as rows and columns."""
+        if self._large:
+            self._blocks.require(self._rows[0] * self._rows[1] * self._dtype.itemsize, self._rows[0], room())
+        return np.empty(self._rows, self._dtype)
+
+    def rows_of(self, block: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The block as rows and columns."""
+        return block.reshape(self._rows)
+
+    def tree(self, matrix: np.ndarray[Any, Any]) -> Any:
+        """The block in its trees."""
+        return self._blocks.tree_of([[matrix.reshape(self._shape)]], self._wrt)
 
 
 class Matrices:
@@ -146,6 +181,7 @@ class Matrices:
         self.pushes = Pushes(engine, specs, selection.active, kind)
         self.rows = Rows(engine, specs, selection.active, kind)
         self._outputs: dict[Hashable, int] = {}
+        self._known: dict[Hashable, _Known] = {}
 
     def inputs(self, leaves: Sequence[Any]) -> Inputs:
         """What is differentiated by, in one call."""
@@ -168,19 +204,37 @@ class Matrices:
         leaves = self._tree.of(values)
         inputs = self.inputs(leaves)
         if self._mode(leaves, inputs) == "reverse":
-            return Buffers(Blocks(self.rows.results, inputs, self._name, self._memory), None, [])
-        program = self.pushes.program(inputs.count)
-        blocks = Blocks(program.results, inputs, self._name, self._memory)
-        return Buffers(blocks, Units(inputs), self.pushes.blocks(program, leaves))
+            return Buffers(Blocks(self.rows.results, inputs, self._name, self._memory), None)
+        results = self.pushes.program(inputs.count).results
+        return Buffers(Blocks(results, inputs, self._name, self._memory), Units(inputs))
 
     def run(self, values: tuple[Any, ...], buffers: Buffers | None = None) -> tuple[Any, Any]:
         """The value and the Jacobian."""
+        leaves = self._tree.of(values)
+        shapes = tuple([getattr(leaf, "shape", ()) for leaf in leaves])
+        known = self._known.get(shapes)
+        if known is not None:
+            matrix = known.matrix(self._room) if buffers is None else buffers.matrix
+            if matrix is not None:
+                fits, value = self.pushes.fill(known.program, leaves, matrix)
+                if fits:
+                    return value, known.tree(matrix) if buffers is None else buffers.found
         buffers = self.buffers(values) if buffers is None else buffers
-        leaves, blocks = self._tree.of(values), buffers.blocks
+        blocks = buffers.blocks
         if buffers.units is None:
             return self.rows.run(leaves, blocks), blocks.tree(self._wrt)
+        program = self.pushes.program(buffers.units.count)
+        if buffers.lanes is None:
+            buffers.lanes = self.pushes.blocks(program, leaves)
         value = self.pushes.run(leaves, buffers.units, blocks, buffers.lanes)
-        return value, blocks.tree(self._wrt)
+        found = blocks.tree(self._wrt)
+        if program.compiled.columns is not None and buffers.units.count:
+            known = self._known[shapes] = _Known(program, blocks, self._wrt)
+            buffers.matrix, buffers.found = known.rows_of(blocks.of[0][0]), found
+        return value, found
+
+    def _room(self) -> int:
+        return available() if self._memory is None else self._memory
 
     def _mode(self, leaves: Sequence[Any], inputs: Inputs) -> str:
         if self._kind != "jacobian":

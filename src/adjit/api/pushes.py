@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ COSTS = {1: 1.0, 2: 1.05, 4: 1.2, 8: 1.6, 16: 2.8}
 """What a pass costs that carries so many tangents, over one that carries one (`benchmarks/forward.py`)."""
 
 
+@lru_cache(maxsize=4096)
 def width_for(count: int) -> int:
     """How many tangents each pass carries: the width in `COSTS` with which all passes together cost least.
 
@@ -174,6 +176,18 @@ class Pushes:
     def blocks(self, program: Program, leaves: Sequence[Any]) -> list[Block]:
         """Buffers for the tangents of the active leaves."""
         return [Block(self.tree.all[i], leaves[i], program.width, program.packed) for i in self.at]
+
+    def fill(self, program: Program, leaves: Sequence[Any], matrix: Any) -> tuple[bool, Any]:
+        """Every column of a matrix (rows, inputs) in one call of `compiled.columns`.
+
+        Returns: whether the matrix has as many rows as the result numbers (else nothing is in it), and the value.
+        """
+        assert self._guard is not None
+        if self._guard.needed:
+            self._guard.check(leaves)
+        compiled = program.compiled
+        fits, *flat = compiled.columns(*leaves, *compiled.captures, matrix)
+        return fits, program.results.value(flat)
 
     def run(self, leaves: Sequence[Any], seeds: Seeds, sink: Sink, blocks: list[Block] | None = None) -> Any:
         """All tangents, to the sink. Returns the value; arrays that f writes end as one plain call leaves them."""

@@ -23,7 +23,9 @@ def in_lanes(stmt: Let) -> bool:
     return any(isinstance(a.type, Scalar) and a.type.lanes > 1 for a in (stmt.target, *stmt.args))
 
 
-_CALLED = frozenset({*ON_LANES.values(), "lanes_at", "put_lanes", "spread", "vfloat32", "vfloat64"})
+_CALLED = frozenset(
+    {*ON_LANES.values(), "lanes_at", "put_lane", "put_lanes", "put_row", "spread", "vfloat32", "vfloat64"}
+)
 
 
 def lanes_imports(text: str, called: set[str]) -> list[str]:

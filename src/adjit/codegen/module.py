@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from adjit import rules
 from adjit.analysis.ranges import unsigned_indices
 from adjit.codegen.callees import callee_names, signature
+from adjit.codegen.columns import Columns, text_of
 from adjit.codegen.emitted import Emitted, Within
 from adjit.codegen.expressions import array_name
 from adjit.codegen.fourier import FOURIER
@@ -71,11 +72,12 @@ class Glue:
 
 @dataclass(frozen=True)
 class Module:
-    """Units first, then glue."""
+    """Units first, then glue; `columns`: the loop over the passes of a Jacobian."""
 
     units: tuple[Unit, ...]
     glue: tuple[Glue, ...] = ()
     doc: str = ""
+    columns: Columns | None = None
 
 
 _FDIV = '''@njit(cache=True, error_model="numpy")
@@ -188,6 +190,7 @@ def render(module: Module, comments: bool = True, plain: bool = False) -> str:
     """
     callees = callee_names((u.function for u in module.units), (g.name for g in module.glue))
     taken = (*(u.function.name for u in module.units), *(g.name for g in module.glue), *callees.values())
+    taken = (*taken, module.columns.name) if module.columns else taken
     names = Names(RESERVED | frozenset(taken))
     units = [part for whole in _with_called(module.units) for part in _cut(whole, names, callees)]
     printed = callees | {u.function.name: u.function.name for u, _ in units if not u.kept}
@@ -199,6 +202,7 @@ def render(module: Module, comments: bool = True, plain: bool = False) -> str:
     pairs = zip(units, emitted, strict=True)
     parts = [_decorate_below_doc(u, e, u.function.name in callees) for (u, _), e in pairs]
     parts += [_glue(g) for g in module.glue]
+    parts += [text_of(module.columns)] if module.columns else []
     body = "\n\n".join(parts)
     code = _COMMENT.sub("", body)
     called = _called(code)

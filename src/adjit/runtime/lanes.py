@@ -95,6 +95,45 @@ def put_lanes(typing: Any, array: Any, index: Any, value: Any) -> Any:
     return types.none(array, index, value), store
 
 
+@intrinsic
+def put_lane(typing: Any, array: Any, place: Any, lane: Any, value: Any) -> Any:
+    """One number of an element of a contiguous array of one axis; the place counts from the start."""
+
+    def store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        fields = context.make_array(sig.args[0])(context, builder, args[0])
+        kind = _of_array(sig.args[0])
+        numbers = builder.bitcast(fields.data, _vector(kind).element.as_pointer())
+        word = builder.add(builder.mul(args[1], args[1].type(kind.count)), args[2])
+        number = context.cast(builder, args[3], sig.args[3], kind.dtype)
+        builder.store(number, builder.gep(numbers, [word]))
+        return context.get_dummy_value()
+
+    return types.none(array, types.intp, types.intp, value), store
+
+
+@intrinsic
+def put_row(typing: Any, matrix: Any, row: Any, first: Any, count: Any, value: Any) -> Any:
+    """matrix[row, first : first + count] = the first `count` lanes; the matrix lies in C's order."""
+
+    def store(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        fields = context.make_array(sig.args[0])(context, builder, args[0])
+        kind = sig.args[4]
+        extent = cgutils.unpack_tuple(builder, fields.shape)[1]
+        word = builder.add(builder.mul(args[1], extent), args[2])
+        place = builder.gep(fields.data, [word])
+        whole = builder.icmp_signed("==", args[3], args[3].type(kind.count))
+        with builder.if_else(whole) as (all_lanes, some):
+            with all_lanes:
+                into = builder.bitcast(place, _vector(kind).as_pointer())
+                builder.store(args[4], into, align=kind.dtype.bitwidth // 8)
+            with some, cgutils.for_range(builder, args[3]) as loop:
+                lane = builder.trunc(loop.index, ir.IntType(32))
+                builder.store(builder.extract_element(args[4], lane), builder.gep(place, [loop.index]))
+        return context.get_dummy_value()
+
+    return types.none(matrix, types.intp, types.intp, types.intp, value), store
+
+
 def _spread(context: Any, builder: Any, value: Any, kind: Any, into: Lanes) -> Any:
     """A vector in the type of number of `into`; a number in every lane."""
     if isinstance(kind, Lanes):
@@ -206,6 +245,12 @@ def plain_lanes() -> dict[str, Any]:
     def put(array: Any, index: Any, value: Any) -> None:
         array["lanes"][index] = value
 
+    def put_one(array: Any, place: Any, lane: Any, value: Any) -> None:
+        array["lanes"][place, lane] = value
+
+    def put_row(matrix: Any, row: Any, first: Any, count: Any, value: Any) -> None:
+        matrix[row, first : first + count] = value[:count]
+
     def scale(ct: Any, slope: Any) -> Any:
         with np.errstate(all="ignore"):
             return np.where(ct != 0, ct * slope, ct)
@@ -217,7 +262,9 @@ def plain_lanes() -> dict[str, Any]:
     return {
         "lanes_dtype": lanes_dtype,
         "lanes_at": at,
+        "put_lane": put_one,
         "put_lanes": put,
+        "put_row": put_row,
         "spread": lambda value, count: np.full(count, value),
         "vadd": lambda a, b: a + b,
         "vsub": lambda a, b: a - b,

@@ -16,6 +16,7 @@ from typing import Any
 from adjit.analysis.alias import Alias, written_params
 from adjit.analysis.certain_races import refuse_certain_races
 from adjit.codegen.accumulate import accumulated
+from adjit.codegen.columns import columns_of
 from adjit.codegen.loose import loose
 from adjit.codegen.module import Glue, Module, Step, Unit, render
 from adjit.codegen.names import RESERVED, Names, is_reserved
@@ -87,7 +88,8 @@ class Compiled:
 
     captured: the names of the captures. raises: whether every path ends in a `raise`, so that there is no result.
     stretches: whether the program depends on which extents of its arguments are one. located: whether it checks indices
-    and says in an IndexError where it was. packed: whether tangents of arrays lie side by side.
+    and says in an IndexError where it was. packed: whether tangents of arrays lie side by side; columns: then all
+    columns of a Jacobian in one call (`codegen.columns`), where that is known to do.
     """
 
     call: Callable[..., Any]
@@ -103,6 +105,7 @@ class Compiled:
     stretches: bool = False
     located: bool = False
     packed: bool = False
+    columns: Callable[..., Any] | None = None
 
     @property
     def source(self) -> str:
@@ -203,6 +206,7 @@ def _compiled(
         meta["stretches"],
         meta["located"],
         meta["packed"],
+        meta["columns"] and with_room(namespace[meta["columns"]], meta["lines"]),
     )
 
 
@@ -253,6 +257,7 @@ def transformed(request: Request, primal: Primal) -> Made:
         "span": function.span,
         "located": request.boundscheck or primal.located,
         "packed": False,
+        "columns": None,
     }
     active = tuple(p for p, on in zip(params, request.active, strict=True) if on)
     for p in active:
@@ -340,7 +345,12 @@ def _forward(request: Request, primal: Primal, active: tuple[Sym, ...], meta: di
     function = pushed.function
     meta["call"], meta["packed"] = function.name, pushed.packed
     meta["shown"] = len(function.results)  # tangents are the user's as well
-    return Made(Module((_unit(request, primal, function),), (), _doc(primal, "value and tangents")), meta)
+    unit = _unit(request, primal, function)
+    columns = None
+    if pushed.packed and not any(meta["written"]):
+        columns = columns_of(f"{function.name}_columns", unit.function, active, primal.function.results)
+        meta["columns"] = columns and columns.name
+    return Made(Module((unit,), (), _doc(primal, "value and tangents"), columns), meta)
 
 
 def _seeded(request: Request, primal: Primal) -> tuple[int, ...]:
