@@ -100,12 +100,12 @@ class Stacks:
         self._results, self._count = results, count
         self._of: list[np.ndarray[Any, Any]] = []
 
-    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
+    def take(self, tangents: Sequence[Tangent], start: int, stop: int) -> None:
         """Keep the tangents of a pass."""
         for o, (k, tangent) in enumerate(zip(self._results.carrying, tangents, strict=True)):
             if start == 0:
                 dtype = self._results.all[k].number.name
-                self._of.append(np.zeros((self._count, *np.shape(flat[k])), dtype))
+                self._of.append(np.zeros((self._count, *tangent.shape), dtype))
             tangent.into(np.moveaxis(self._of[o][start:stop], 0, -1), stop - start)
 
     def tree(self) -> Any:

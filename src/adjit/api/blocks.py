@@ -96,9 +96,9 @@ class Blocks:
                     )
                 block[...] = 0
 
-    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
+    def take(self, tangents: Sequence[Tangent], start: int, stop: int) -> None:
         """The columns of a pass."""
-        shapes = [np.shape(flat[k]) for k in self.results.carrying]
+        shapes = [tangent.shape for tangent in tangents]
         if start == 0:
             self.make(shapes)
         for row, shape, tangent in zip(self.of, shapes, tangents, strict=True):

@@ -150,7 +150,7 @@ class Laplacian(Derivative):
 class _Traces:
     def __init__(self, engine: Engine[Any], specs: tuple[Spec, ...], paths: tuple[str, ...]):
         self._tree = Leaves(engine.source, specs)
-        self._pushes = Pushes(engine, specs, select(paths, self._tree).active, "laplacian")
+        self._pushes = Pushes(engine, specs, select(paths, self._tree).active, "laplacian", value=False)
 
     def run(self, values: tuple[Any, ...]) -> Any:
         """The sum of the second derivatives."""
@@ -168,7 +168,7 @@ class _Trace:
         self._inputs = inputs
         self.total: Any = 0.0
 
-    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
+    def take(self, tangents: Sequence[Tangent], start: int, stop: int) -> None:
         for k, low, high in self._inputs.pieces(start, stop):
             for place in range(low, high):
                 lane = self._inputs.starts[k] + place - start

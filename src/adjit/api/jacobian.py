@@ -77,9 +77,9 @@ class Jacobian(Derivative):
             return foreign.kind.call(self, args, kwargs)
         return plan.run(values)[1]
 
-    def plan(self, values: tuple[Any, ...]) -> Matrices:
-        """The programs for arguments like these, as `signature.bind` gives them."""
-        return self._plans().plan(values)
+    def plan(self, values: tuple[Any, ...], value: bool = False) -> Matrices:
+        """The programs for arguments like these, as `signature.bind` gives them; with `value` they give f's, too."""
+        return self._plans().plan(values, value)
 
     def mode(self, *args: Any, **kwargs: Any) -> str:
         """The mode for arguments like these: "forward" or "reverse".
@@ -112,8 +112,8 @@ class Jacobian(Derivative):
             single = not isinstance(self.wrt, tuple)
             paths, kind = self.paths, self.kind
 
-            def make(engine: Engine[Matrices], specs: tuple[Spec, ...], _: Any) -> Matrices:
-                return Matrices(engine, specs, paths, single, kind)
+            def make(engine: Engine[Matrices], specs: tuple[Spec, ...], value: Any) -> Matrices:
+                return Matrices(engine, specs, paths, single, kind, bool(value))
 
             self._engine = Engine(self.source_, (self.kind, self.paths, single), make)
         return self._engine
@@ -159,10 +159,16 @@ class _Known:
 
 
 class Matrices:
-    """The programs of one Jacobian, in both modes."""
+    """The programs of one Jacobian, in both modes; `value`: whether f's value is wanted as well."""
 
     def __init__(
-        self, engine: Engine[Any], specs: tuple[Spec, ...], paths: tuple[str, ...], single: bool, kind: str
+        self,
+        engine: Engine[Any],
+        specs: tuple[Spec, ...],
+        paths: tuple[str, ...],
+        single: bool,
+        kind: str,
+        value: bool,
     ):
         self._kind, self._name = kind, engine.source.name
         self._memory = engine.source.options.memory
@@ -178,7 +184,7 @@ class Matrices:
         numbers = {i: k for k, i in enumerate(at)}
         trees = tuple(renumber(t, numbers) for t in selection.trees)
         self._wrt: Template = trees[0] if single else (tuple, trees)
-        self.pushes = Pushes(engine, specs, selection.active, kind)
+        self.pushes = Pushes(engine, specs, selection.active, kind, value)
         self.rows = Rows(engine, specs, selection.active, kind)
         self._outputs: dict[Hashable, int] = {}
         self._known: dict[Hashable, _Known] = {}

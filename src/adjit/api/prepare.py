@@ -107,7 +107,7 @@ class _Matrix:
         self._of = made.of_gradient if isinstance(made, Hessian) else made
 
     def plan(self, values: tuple[Any, ...]) -> Any:
-        return self._of.plan(values)
+        return self._of.plan(values, value=True)
 
     def buffers(self, plan: Any, values: tuple[Any, ...]) -> Any:
         return plan.buffers(values)

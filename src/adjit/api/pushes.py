@@ -99,8 +99,8 @@ class Seeds(Protocol):
 class Sink(Protocol):
     """Where tangents of results go."""
 
-    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
-        """Keep the tangents of a pass; `flat`: the leaves of its result."""
+    def take(self, tangents: Sequence[Tangent], start: int, stop: int) -> None:
+        """Keep the tangents of a pass."""
         ...
 
 
@@ -112,6 +112,7 @@ class Tangent:
         if packed:
             lanes = found[0]["lanes"]
             self._lanes = lanes if is_array else lanes[0]
+        self.shape: tuple[int, ...] = self._lanes.shape[:-1] if packed else np.shape(found[0])
 
     def into(self, out: Any, count: int) -> None:
         """Copy the first `count` to an array whose last axis they are."""
@@ -131,14 +132,21 @@ class Tangent:
 class Program:
     """The program that carries `width` tangents, and its buffers of one shape."""
 
-    def __init__(self, engine: Engine[Any], specs: tuple[Spec, ...], active: tuple[bool, ...], width: int):
-        self.compiled = engine.compile(specs, "forward", active, width=width, packed=width > 1)
+    def __init__(
+        self,
+        engine: Engine[Any],
+        specs: tuple[Spec, ...],
+        active: tuple[bool, ...],
+        width: int,
+        value: bool = True,
+    ):
+        self.compiled = engine.compile(specs, "forward", active, width=width, packed=width > 1, value=value)
         self.width, self.packed = width, self.compiled.packed
         self.results = Results(self.compiled.out)
 
     def split(self, flat: Sequence[Any]) -> list[Tangent]:
         """The tangents of each leaf of the result that carries any."""
-        out, at = list[Tangent](), self.results.count
+        out, at = list[Tangent](), self.compiled.n_results
         size = 1 if self.packed else self.width
         for k in self.results.carrying:
             is_array = isinstance(self.results.all[k].type, Array)
@@ -148,10 +156,21 @@ class Program:
 
 
 class Pushes:
-    """The programs of one function and one choice of active leaves, made as they are needed."""
+    """The programs of one function and one choice of active leaves, made as they are needed.
 
-    def __init__(self, engine: Engine[Any], specs: tuple[Spec, ...], active: tuple[bool, ...], what: str):
+    value: whether the function's value is wanted; it is None without.
+    """
+
+    def __init__(
+        self,
+        engine: Engine[Any],
+        specs: tuple[Spec, ...],
+        active: tuple[bool, ...],
+        what: str,
+        value: bool = True,
+    ):
         self._engine, self._specs, self._active, self._what = engine, specs, active, what
+        self._with_value = value
         self.tree = Leaves(engine.source, specs)
         self.at = tuple(i for i, on in enumerate(active) if on)
         self._programs: dict[int, Program] = {}
@@ -162,7 +181,7 @@ class Pushes:
         width = width_for(count)
         found = self._programs.get(width)
         if found is None:
-            found = Program(self._engine, self._specs, self._active, width)
+            found = Program(self._engine, self._specs, self._active, width, self._with_value)
             if not found.compiled.raises:
                 require_result(found.compiled.out, found.results, self._engine.source, self._what)
             self._guard = self._guard or Guard(self.tree, found.compiled)
@@ -187,7 +206,10 @@ class Pushes:
             self._guard.check(leaves)
         compiled = program.compiled
         fits, *flat = compiled.columns(*leaves, *compiled.captures, matrix)
-        return fits, program.results.value(flat)
+        return fits, self._value(program, flat)
+
+    def _value(self, program: Program, flat: Sequence[Any]) -> Any:
+        return program.results.value(flat) if self._with_value else None
 
     def run(self, leaves: Sequence[Any], seeds: Seeds, sink: Sink, blocks: list[Block] | None = None) -> Any:
         """All tangents, to the sink. Returns the value; arrays that f writes end as one plain call leaves them."""
@@ -199,7 +221,7 @@ class Pushes:
         blocks = self.blocks(program, leaves) if blocks is None else blocks
         moved = [b for b, i in zip(blocks, self.at, strict=True) if compiled.written[i]]
         written = [k for k, w in enumerate(compiled.written) if w and self.tree.is_array(k)]
-        start, value = 0, None
+        start = 0
         while True:
             stop = min(start + width, seeds.count)
             for b in moved:
@@ -210,8 +232,7 @@ class Pushes:
                 for k in written:
                     given[k] = leaves[k].copy(order="K")
             flat = compiled.call(*given, *compiled.captures, *(s for b in blocks for s in b.given)) or ()
-            sink.take(flat, program.split(flat), start, stop)
+            sink.take(program.split(flat), start, stop)
             start = stop
             if start >= seeds.count:
-                value = program.results.value(flat)
-                return value
+                return self._value(program, flat)

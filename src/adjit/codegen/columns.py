@@ -22,27 +22,13 @@ class Columns:
     of: Sym
 
 
-def columns_of(
-    name: str, forward: Function, inputs: tuple[Sym, ...], results: tuple[Atom, ...]
-) -> Columns | None:
-    """The loop over passes, or None: for one array that is differentiated by, in C's order, and one result.
-
-    results: the primal's, of which one carries a derivative.
-    """
-    carrying = [a for a in results if a.type.differentiable]
-    if (
-        len(inputs) != 1
-        or len(carrying) != 1
-        or _layout(inputs[0]) != "C"
-        or _layout(carrying[0]) not in ("", "C")
-    ):
-        return None
-    return Columns(name, forward, inputs[0])
+def columns_of(name: str, forward: Function, of: Sym) -> Columns | None:
+    """The loop over passes; None where arrays do not lie in C's order."""
+    return Columns(name, forward, of) if _in_order(of) and _in_order(forward.results[-1]) else None
 
 
-def _layout(a: Atom) -> str:
-    """Of an array its layout, "" for a number."""
-    return a.type.layout if isinstance(a.type, Array) else ""
+def _in_order(a: Atom) -> bool:
+    return isinstance(a.type, Array) and a.type.layout == "C"
 
 
 def text_of(columns: Columns) -> str:

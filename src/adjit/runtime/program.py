@@ -58,7 +58,7 @@ class Request:
     width: cotangents or tangents carried at once. packed: (forward) whether those of an array may lie side by side
     in one array (`runtime.lanes`) where the program allows it. aux: the result is (out, aux), and only out is seeded.
     final: (joint) the shadows of written arrays hold cotangents of their final values when they come in.
-    value: (joint) whether the result is wanted; without it what only it needs is not computed.
+    value: (joint, forward) whether the result is wanted; without it what only it needs is not computed.
     """
 
     f: Any
@@ -343,12 +343,17 @@ def _forward(request: Request, primal: Primal, active: tuple[Sym, ...], meta: di
     )
     pushed = forward(primal.function, active, request.width, packed)
     function = pushed.function
+    if not request.value and not _calls_itself(function):
+        function = replace(function, results=function.results[pushed.n_results :])
+        function = clean(unread(clean(function, keep_raising=True)), keep_raising=True)
+        meta["n_results"] = 0
     meta["call"], meta["packed"] = function.name, pushed.packed
     meta["shown"] = len(function.results)  # tangents are the user's as well
     unit = _unit(request, primal, function)
     columns = None
     if pushed.packed and not any(meta["written"]):
-        columns = columns_of(f"{function.name}_columns", unit.function, active, primal.function.results)
+        wanted = len(active) == 1 and sum(a.type.differentiable for a in primal.function.results) == 1
+        columns = columns_of(f"{function.name}_columns", unit.function, active[0]) if wanted else None
         meta["columns"] = columns and columns.name
     return Made(Module((unit,), (), _doc(primal, "value and tangents"), columns), meta)
 
