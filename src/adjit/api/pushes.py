@@ -16,6 +16,7 @@ import numpy as np
 from adjit.api.engine import Engine
 from adjit.api.plan import Guard, Leaves, Results
 from adjit.api.vjp import require_result
+from adjit.errors import DeviceError
 from adjit.ir.structure import Leaf, Spec
 from adjit.ir.types import Array
 from adjit.runtime.lanes import lanes_dtype
@@ -40,6 +41,16 @@ def cost_of(count: int) -> float:
 
 def _cost(count: int, width: int) -> float:
     return max(1, -(-count // width)) * COSTS[width]
+
+
+def refuse_places(tree: Leaves, what: str) -> None:
+    """Raise DeviceError for arrays on a device: several derivatives at once are computed on the CPU only."""
+    for leaf, name in zip(tree.all, tree.names, strict=True):
+        if leaf.place:
+            raise DeviceError(
+                f"'{name}' is a device array, and {what} with several derivatives at once is not there for devices yet",
+                "use aj.grad, or aj.jvp, aj.vjp and aj.hvp with one direction at a time, or pass NumPy arrays",
+            )
 
 
 class Block:
@@ -172,6 +183,7 @@ class Pushes:
         self._engine, self._specs, self._active, self._what = engine, specs, active, what
         self._with_value = value
         self.tree = Leaves(engine.source, specs)
+        refuse_places(self.tree, what)
         self.at = tuple(i for i, on in enumerate(active) if on)
         self._programs: dict[int, Program] = {}
         self._guard: Guard | None = None
