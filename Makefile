@@ -53,6 +53,7 @@ bench: $(BENCH_READY)
 	$(BIN)/python benchmarks/core.py $(if $(QUICK),--quick) $(if $(ENZYME),--enzyme $(ENZYME))
 	$(BIN)/python benchmarks/arrays.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/parallel.py $(if $(QUICK),--quick)
+	$(BIN)/python benchmarks/forward.py $(if $(QUICK),--quick)
 
 bench-gpu: $(READY)
 	$(BIN)/python benchmarks/gpu.py $(if $(QUICK),--quick)

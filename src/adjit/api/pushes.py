@@ -180,7 +180,7 @@ class Pushes:
         what: str,
         value: bool = True,
     ):
-        self._engine, self._specs, self._active, self._what = engine, specs, active, what
+        self.engine, self.specs, self.active, self._what = engine, specs, active, what
         self._with_value = value
         self.tree = Leaves(engine.source, specs)
         refuse_places(self.tree, what)
@@ -193,9 +193,9 @@ class Pushes:
         width = width_for(count)
         found = self._programs.get(width)
         if found is None:
-            found = Program(self._engine, self._specs, self._active, width, self._with_value)
+            found = Program(self.engine, self.specs, self.active, width, self._with_value)
             if not found.compiled.raises:
-                require_result(found.compiled.out, found.results, self._engine.source, self._what)
+                require_result(found.compiled.out, found.results, self.engine.source, self._what)
             self._guard = self._guard or Guard(self.tree, found.compiled)
             self._programs[width] = found
         return found
