@@ -237,7 +237,7 @@ def test_derive_keeps_what_is_active() -> None:
     assert "adjit.transform.expand.expand" in ran
     text = "function f(x: float64):\n  derive grad (a: float64, b: float64) wrt (b) at (x, 2.0:float64):\n    yield a\n  -> g: float64\n  return g\n"
     (derive,) = parse(text).body
-    assert derive.active == (False, True) and not derive.with_value and derive.params[0].name == "a"
+    assert derive.active == (False, True) and derive.kind == "grad" and derive.params[0].name == "a"
 
 
 def test_the_complete_form_holds_spans_and_the_docstring() -> None:

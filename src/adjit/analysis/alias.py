@@ -20,6 +20,7 @@ from adjit.ir.core import (
     Call,
     Const,
     Custom,
+    Derive,
     Ensure,
     Function,
     If,
@@ -117,6 +118,12 @@ class Alias:
                 for r, a in zip(stmt.results, stmt.values, strict=True):
                     changed |= self._flow(r, a)
                 return changed
+            case Derive():
+                flows = zip(stmt.params, stmt.args, strict=False)  # none of a "pull"
+                changed = any([self._flow(p, a) for p, a in flows])
+                for r, a in zip(stmt.results, stmt.values, strict=False):
+                    changed |= self._flow(r, a)
+                return changed | self._derived(stmt)
             case Call():
                 callee = self._functions.get(stmt.callee)
                 if callee is None:
@@ -128,6 +135,15 @@ class Alias:
                 return any([*back, *(self._flow(target, source) for target, source in pairs)])
             case _:
                 return False
+
+    def _derived(self, stmt: Derive) -> bool:
+        """What it returns beside values is its own memory; a tangent may be one that is given, too."""
+        changed = False
+        for r in stmt.results[len(stmt.values) :]:
+            if isinstance(r.type, Array):
+                changed |= self._grow(self._roots, r, frozenset((r,)))
+                changed |= self._flow(r, *stmt.given)
+        return changed
 
     def _unknown(self, stmt: Call) -> bool:
         """A call whose callee is not at hand: what it returns is its own memory, or any of its arguments'."""

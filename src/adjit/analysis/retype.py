@@ -303,11 +303,10 @@ class Retyper:
             self._cast(a, p.type, span) if isinstance(p.type, Scalar) else a
             for a, p in zip(self._atoms(stmt.args, span), params, strict=True)
         )
-        facts = [self.inference.fact(v) for v in stmt.values]
-        own = tuple(Sym("value", f.type if f else v.type) for f, v in zip(facts, stmt.values, strict=True))
-        whole = results[:1] if stmt.with_value else own
-        body, values, _ = self._branch(stmt.body, stmt.values, whole, None, span)
-        return replace(stmt, args=args, params=params, body=body, values=values, results=results)
+        given = self._atoms(stmt.given, span)
+        body, values, _ = self._branch(stmt.body, stmt.values, results[: len(stmt.values)], None, span)
+        parts = (stmt.kind, args, params, body, values, results, stmt.active, stmt.heads)
+        return Derive(*parts, given, span)
 
     def _let(self, let: Let) -> Stmt:
         args = self._atoms(let.args, let.span)

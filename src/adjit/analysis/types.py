@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from numba.core import types
 
 from adjit.analysis import numba_types
+from adjit.analysis.derived import derived_facts
 from adjit.analysis.promotion import Fact, join, type_let
 from adjit.errors import UnsupportedError
 from adjit.ir.core import (
@@ -255,13 +256,12 @@ class Inference:
                 for r, v in zip(stmt.results, stmt.values, strict=True):
                     self._set(r, self.fact(v))
             case Derive():
-                for p, a in zip(stmt.params, stmt.args, strict=True):
+                for p, a in zip(stmt.params, stmt.args, strict=False):  # a "pull" has no params
                     self._set(p, self.fact(a))
                 self.block(stmt.body)
-                flows: list[Atom] = [*stmt.values] if stmt.with_value else []
-                flows += [p for p, on in zip(stmt.params, stmt.active, strict=True) if on]
-                for r, a in zip(stmt.results, flows, strict=True):
-                    self._set(r, self.fact(a))
+                facts = (*map(self.fact, stmt.values), *derived_facts(stmt, self.fact))
+                for r, found in zip(stmt.results, facts, strict=True):
+                    self._set(r, found)
             case _:
                 pass
 
@@ -427,6 +427,11 @@ def _origins(block: Block) -> dict[Sym, Sym]:
             case Custom():
                 for r, v in zip(stmt.results, stmt.values, strict=True):
                     join_(r, v)
+            case Derive():
+                for r, v in zip(stmt.results, stmt.values, strict=False):
+                    join_(r, v)
+                for p, a in zip(stmt.params, stmt.args, strict=False):
+                    join_(p, a)
             case _:
                 pass
     return parents

@@ -20,6 +20,7 @@ from adjit.frontend import (
     arrays,
     creation,
     custom,
+    derivatives,
     derive,
     elements,
     expressions,
@@ -36,9 +37,10 @@ from adjit.frontend.kernel_function import KernelFunction
 from adjit.frontend.values import (
     Closure,
     Elements,
-    GradientOf,
+    DerivativeOf,
     Method,
     Partial,
+    PullbackOf,
     Static,
     TupleValue,
     Value,
@@ -97,8 +99,10 @@ def call(
             return inline.call_closure(lx, function, args, kwargs, node)
         case Partial():
             return call(lx, function.function, [*function.args, *args], {**function.keywords, **kwargs}, node)
-        case GradientOf():
-            return derive.call_gradient(lx, function, args, kwargs, node)
+        case DerivativeOf():
+            return derivatives.call_derivative(lx, function, args, kwargs, node)
+        case PullbackOf():
+            return derivatives.call_pullback(lx, function, args, kwargs, node)
         case Method():
             return _method(lx, function, list(args), kwargs, node)
         case Static():
@@ -137,9 +141,9 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
         return kernels.run_item(lx, obj, args, node)
     if layers.is_layer(obj):
         return layers.call_layer(lx, obj, args, kwargs, node)
-    gradient = derive.operator(lx, obj, args, kwargs, node)
-    if gradient is not None:
-        return gradient
+    derived = derive.operator(lx, obj, args, kwargs, node)
+    if derived is not None:
+        return derived
     handler = known.find(obj)
     if handler is not None:
         return handler(lx, args, kwargs, node)

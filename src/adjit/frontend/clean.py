@@ -162,7 +162,7 @@ class _Live:
                     self.index(stmt.then, inner)
                     self.index(stmt.els, inner)
                 case Custom() | Derive():
-                    self.control[stmt] = ([*stmt.args, *stmt.values, *stmt.results], parents)
+                    self.control[stmt] = ([*operands(stmt), *stmt.values, *stmt.results], parents)
                     for r in (*stmt.results, *inner_targets(stmt)):
                         self.feeds[r] = ([], inner)
                     self.index(stmt.body, inner)

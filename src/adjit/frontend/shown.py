@@ -131,8 +131,11 @@ class _Text:
                 self.names.join(*stmt.results, *stmt.values)
             case Derive():
                 self.names.join(*stmt.results, *stmt.values)
-                for param, arg in zip(stmt.params, stmt.args, strict=True):
+                for param, arg in zip(stmt.params, stmt.args, strict=False):  # a "pull" has no params
                     self.names.join(param, arg)
+                if stmt.kind == "jvp":
+                    for tangent in stmt.results[len(stmt.values) :]:
+                        self.names.join(tangent, *stmt.given)
             case _:
                 pass
         for a in arrays(operands(stmt)):

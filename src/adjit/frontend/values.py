@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adjit.ir.core import Atom, Const, Sym, Undef
 from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
@@ -50,13 +50,31 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GradientOf:
-    """`aj.grad(f, wrt)` inside a program: a function that is not called yet."""
+class DerivativeOf:
+    """`aj.grad(f, wrt)`, or another operator, inside a program: a function that is not called yet.
+
+    wrt: the argument's number and the path into it, for each; single: there is one, and not in a tuple.
+    """
 
     kind: str
     function: Value
-    wrt: tuple[int, ...]
+    wrt: tuple[tuple[int, tuple[str, ...]], ...]
     single: bool
+    has_aux: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PullbackOf:
+    """The second result of `aj.vjp` inside a program.
+
+    link: stands for what the reverse sweep needs. args: the arguments that are differentiated by, flat. value: the
+    result. trees: a tree like each positional argument, of numbers into `args`; None where there is no derivative.
+    """
+
+    link: Sym
+    args: tuple[Atom, ...]
+    value: Value
+    trees: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,7 +214,8 @@ Value = (
     | Static
     | Closure
     | Partial
-    | GradientOf
+    | DerivativeOf
+    | PullbackOf
     | Method
     | SliceValue
     | RangeValue
@@ -258,8 +277,10 @@ def kind(value: Value) -> str:
             return f"the function '{name}'"
         case Partial():
             return "a partial function"
-        case GradientOf():
-            return "a gradient function"
+        case DerivativeOf():
+            return "a gradient function" if "grad" in value.kind else "a derivative function"
+        case PullbackOf():
+            return "a pullback"
         case Method():
             return f"the method '{value.name}'"
         case SliceValue():
@@ -292,7 +313,7 @@ def conflict(a: Value, b: Value) -> Conflict:
 
 
 def _is_function(value: Value) -> bool:
-    return isinstance(value, Closure | Partial | GradientOf | Method) or (
+    return isinstance(value, Closure | Partial | DerivativeOf | PullbackOf | Method) or (
         isinstance(value, Static) and callable(value.value)
     )
 

@@ -314,19 +314,31 @@ class Custom:
 
 @node
 class Derive:
-    """A gradient taken inside the program: of `params -> values[0]` (the body) at `args`, in the active params.
+    """A derivative taken inside the program: of `params -> values` (the body) at `args`, in the active params.
 
-    `results` are the values (if `with_value`), then one gradient per active param. The body may read what is
-    around it. It lives from the frontend to typing; `transform.expand` then puts the gradient's own code in its place.
+    `results` are the values, then the derivatives of `values[:heads]`, what else is returned being auxiliary. The body
+    may read what is around it. It lives from the frontend to typing; `transform.expand` then puts the derivative's own
+    code in its place. By kind:
+
+    * "grad": one gradient per active param, of a real scalar.
+    * "jvp": `given` is a tangent per active param; one tangent per value.
+    * "jacfwd", "jacrev": one array (or number) for each pair of a value and an active param, of both extents.
+    * "hessian": one for each value and two active params. "hvp": `given` is a vector per active param; the product
+      of the Hessian with it, per active param. "laplacian": one trace per value.
+    * "vjp": a number that stands for what the reverse sweep needs; "pull", which has no body, takes it and the
+      active args of the "vjp" as its args, and `given` is a cotangent per value (`Undef` where that is zero): one
+      cotangent per active param.
     """
 
+    kind: str
     args: tuple[Atom, ...]
     params: tuple[Sym, ...]
     body: Block
     values: tuple[Atom, ...]
     results: tuple[Sym, ...]
     active: tuple[bool, ...]
-    with_value: bool
+    heads: int
+    given: tuple[Atom, ...] = ()
     span: Span = NOWHERE
 
 

@@ -318,12 +318,14 @@ def _custom(p: _Parser, line: Line, depth: int) -> Stmt:
 
 def _derive(p: _Parser, line: Line, depth: int) -> Stmt:
     span = p.span
-    with_value = line.has(" value_and_grad")
-    if not with_value:
-        line.expect(" grad")
-    # The arguments are read before the params are defined, which stand to their left.
+    line.expect(" ")
+    kind = line.match(re.compile(r"\w+"))[0]
+    heads = int(line.match(re.compile(r"\d+"))[0]) if line.has(" of ") else None
+    # What is read around it is read before the params are defined, which stand to the left of it.
     at = line.text.rindex(" at (")
     args = Line(line.text[at + 5 :], p.symbols).atoms("):")
+    found = re.search(r" given \(", line.text[:at])
+    given = Line(line.text[found.end() : at], p.symbols).atoms(")") if found else ()
     line.expect(" (")
     params = line.defines(")")
     line.expect(" wrt (")
@@ -331,7 +333,8 @@ def _derive(p: _Parser, line: Line, depth: int) -> Stmt:
     body = p.block(depth + 1)
     values = p.yields(depth + 1, "yield ")
     active = tuple(q in wrt for q in params)
-    return Derive(args, params, body, values, p.results(depth), active, with_value, span)
+    count = len(values) if heads is None else heads
+    return Derive(kind, args, params, body, values, p.results(depth), active, count, given, span)
 
 
 _STATEMENTS: dict[str, Callable[[_Parser, Line, int], Stmt]] = {

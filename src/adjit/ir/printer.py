@@ -197,8 +197,10 @@ class _Printer:
             case Derive():
                 params = ", ".join(self.defined(p) for p in stmt.params)
                 wrt = ", ".join(self.names(p) for p, on in zip(stmt.params, stmt.active, strict=True) if on)
-                kind = "value_and_grad" if stmt.with_value else "grad"
-                self.emit(d, f"derive {kind} ({params}) wrt ({wrt}) at ({self.atoms(stmt.args)}):")
+                given = f" given ({self.atoms(stmt.given)})" if stmt.given else ""
+                heads = "" if stmt.heads == len(stmt.values) else f" of {stmt.heads}"
+                at = f"at ({self.atoms(stmt.args)})"
+                self.emit(d, f"derive {stmt.kind}{heads} ({params}) wrt ({wrt}){given} {at}:")
                 self.block(stmt.body, d + 1)
                 self._yield(stmt.values, d)
                 self._results(stmt.results, d)

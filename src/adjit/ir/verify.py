@@ -125,7 +125,7 @@ class _Verifier:
                 with self.inside():
                     self._body(stmt)
                     self.reads(stmt.values)
-                assert len(stmt.params) == len(stmt.args) == len(stmt.active)
+                assert stmt.kind == "pull" or len(stmt.params) == len(stmt.args) == len(stmt.active)
             case Call() if stmt.callee in self.functions:
                 callee = self.functions[stmt.callee]
                 assert len(stmt.args) == len(callee.params), f"{stmt.callee}: wrong number of arguments"

@@ -163,7 +163,8 @@ _OPERANDS: dict[type, Callable[[Any], tuple[Atom, ...]]] = {
     Whole: lambda stmt: (*stmt.outs, *stmt.args),
     Loop: _of_loop,
     If: lambda stmt: (stmt.cond,),
-    **dict.fromkeys((Custom, Derive, Call), attrgetter("args")),
+    **dict.fromkeys((Custom, Call), attrgetter("args")),
+    Derive: lambda stmt: (*stmt.args, *stmt.given),
     Raise: lambda stmt: tuple(a for a in stmt.args if isinstance(a, Sym)),
 }
 
@@ -323,12 +324,13 @@ class Rewriter:
                 results = tuple([self.define(r) for r in stmt.results])
                 return Custom(args, body, values, results, stmt.rule, stmt.span)
             case Derive():
-                args = self.atoms(stmt.args)
+                args, given = self.atoms(stmt.args), self.atoms(stmt.given)
                 params = tuple([self.define(p) for p in stmt.params])
                 body = self.block(stmt.body)
                 values = self.atoms(stmt.values)
                 results = tuple([self.define(r) for r in stmt.results])
-                return replace(stmt, args=args, params=params, body=body, values=values, results=results)
+                parts = (stmt.kind, args, params, body, values, results, stmt.active, stmt.heads)
+                return Derive(*parts, given, stmt.span)
             case Call():
                 args = self.atoms(stmt.args)
                 return Call(tuple([self.define(r) for r in stmt.results]), stmt.callee, args, stmt.span)

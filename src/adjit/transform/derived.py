@@ -16,6 +16,42 @@ from adjit.ir.visit import reachable, renamed, substitute
 from adjit.transform.reverse import Wish, reverse
 
 
+def gradient_of(function: Function, inputs: tuple[Sym, ...], head: int) -> Function:
+    """The primal's results, then the gradient of one of them, by each input.
+
+    Raises: ArgumentError if that result is no real scalar.
+    """
+    type = function.results[head].type
+    if not isinstance(type, Scalar) or not type.is_float:
+        raise ArgumentError(
+            f"a gradient needs a function that returns a real scalar, {function.name}() does not",
+            "return a scalar",
+            function.span,
+        )
+    rev = reverse(function, Wish(inputs, (head,)))
+    b = Builder(function.span)
+    env: dict[Sym, Atom] = {}
+    shadows: dict[Sym, Sym] = {}
+    for s, p in zip(rev.shadows, (p for p in inputs if isinstance(p.type, Array)), strict=True):
+        assert isinstance(p.type, Array)
+        env[s] = shadows[p] = b.alloc_like(s.name, p, const_of(0.0, p.type.dtype))
+    forward = substitute(rev.forward.body, {rev.limit: const(2**62)})
+    env.update(zip(rev.saved, rev.passed, strict=True))
+    (seed,) = rev.seeds
+    env[seed] = const_of(1.0, seed.type)
+    backward: Block = renamed(rev.backward.body, env)
+    adjoints = iter(env.get(a, a) if isinstance(a, Sym) else a for a in rev.backward.results)
+    gradients: list[Atom] = [shadows[p] if isinstance(p.type, Array) else next(adjoints) for p in inputs]
+    whole = replace(
+        function,
+        name=f"{function.name}_gradient",
+        body=(*b.block(), *forward, *backward),
+        results=(*rev.forward.results[: len(function.results)], *gradients),
+    )
+    callees = {f.name: f for f in (*rev.forward.functions, *rev.backward.functions)}
+    return replace(whole, functions=reachable(whole, callees.values()))
+
+
 def gradient_function(
     function: Function, out: Spec, active: tuple[bool, ...], aux: bool
 ) -> tuple[Function, dict[int, Atom]]:
@@ -25,37 +61,17 @@ def gradient_function(
     Raises: ArgumentError if the result is no real scalar.
     """
     head = out.items[0] if aux and isinstance(out, TupleSpec) else out
-    if not isinstance(head, Leaf) or not isinstance(head.type, Scalar) or not head.type.is_float:
+    if not isinstance(head, Leaf):
         raise ArgumentError(
             f"a gradient needs a function that returns a real scalar, {function.name}() does not",
             "return a scalar",
             function.span,
         )
     chosen = {k: p for k, (p, on) in enumerate(zip(function.params, active, strict=False)) if on}
-    rev = reverse(function, Wish(tuple(chosen.values()), (0,)))
-    b = Builder(function.span)
-    env: dict[Sym, Atom] = {}
-    shadows: dict[Sym, Sym] = {}
-    for s, p in zip(rev.shadows, (p for p in chosen.values() if isinstance(p.type, Array)), strict=True):
-        assert isinstance(p.type, Array)
-        env[s] = shadows[p] = b.alloc_like(s.name, p, const_of(0.0, p.type.dtype))
-    forward = substitute(rev.forward.body, {rev.limit: const(2**62)})
-    env.update(zip(rev.saved, rev.passed, strict=True))
-    (seed,) = rev.seeds
-    env[seed] = const_of(1.0, seed.type)
-    backward: Block = renamed(rev.backward.body, env)
-    adjoints = iter(env.get(a, a) if isinstance(a, Sym) else a for a in rev.backward.results)
-    gradients: dict[int, Atom] = {
-        k: shadows[p] if isinstance(p.type, Array) else next(adjoints) for k, p in chosen.items()
-    }
-    whole = replace(
-        function,
-        name=f"{function.name}_gradient",
-        body=(*b.block(), *forward, *backward),
-        results=rev.forward.results[: len(function.results)],
-    )
-    callees = {f.name: f for f in (*rev.forward.functions, *rev.backward.functions)}
-    return replace(whole, functions=reachable(whole, callees.values())), gradients
+    whole = gradient_of(function, tuple(chosen.values()), 0)
+    count = len(function.results)
+    gradients = dict(zip(chosen, whole.results[count:], strict=True))
+    return replace(whole, results=whole.results[:count]), gradients
 
 
 def gradient_results(
