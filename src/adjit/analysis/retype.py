@@ -299,10 +299,10 @@ class Retyper:
         span = stmt.span
         results = tuple(self._sym(r, span) for r in stmt.results)
         params = tuple(self._sym(p, span) for p in stmt.params)
-        args = tuple(
-            self._cast(a, p.type, span) if isinstance(p.type, Scalar) else a
-            for a, p in zip(self._atoms(stmt.args, span), params, strict=True)
-        )
+        args = self._atoms(stmt.args, span)
+        if params:  # a "pull" has none
+            pairs = zip(args, params, strict=True)
+            args = tuple(self._cast(a, p.type, span) if isinstance(p.type, Scalar) else a for a, p in pairs)
         given = self._atoms(stmt.given, span)
         body, values, _ = self._branch(stmt.body, stmt.values, results[: len(stmt.values)], None, span)
         parts = (stmt.kind, args, params, body, values, results, stmt.active, stmt.heads)
