@@ -14,7 +14,7 @@ _Find = Callable[[Atom], Fact | None]
 def derived_facts(stmt: Derive, fact: _Find) -> Iterator[Fact | None]:
     """Facts of the derivatives among the statement's results, in order.
 
-    Elements of a Jacobian by forward mode have the value's type, of one by reverse mode the argument's.
+    Elements of a Jacobian have the value's type, those of a Hessian the gradient's, which is the argument's.
     """
     heads = [fact(v) for v in stmt.values[: stmt.heads]]
     by = [fact(p) for p, on in zip(stmt.params, stmt.active, strict=False) if on]
@@ -30,14 +30,10 @@ def derived_facts(stmt: Derive, fact: _Find) -> Iterator[Fact | None]:
         case "laplacian":
             yield from heads
         case "jacfwd" | "jacrev":
-            for v in heads:
-                yield from (_outer(v if stmt.kind == "jacfwd" else p, v, p) for p in by)
+            yield from (_outer(v, v, p) for v in heads for p in by)
         case _:
             assert stmt.kind == "hessian", stmt.kind
-            rising = any(isinstance(v.type, Array) for v in stmt.values[: stmt.heads])
-            for v in heads:
-                for p in by:
-                    yield from (_outer(v if rising else p, v, p, q) for q in by)
+            yield from (_outer(p, p, q) for p in by for q in by)
 
 
 def _outer(element: Fact | None, *axes: Fact | None) -> Fact | None:

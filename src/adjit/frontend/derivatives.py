@@ -163,8 +163,8 @@ def _derived(
 ) -> tuple[str, list[tuple[str, Type]]]:
     """The kind of statement, and names and types of its derivatives."""
     arrays = [isinstance(v.type, Array) for v in heads]
-    if name in ("grad", "value_and_grad", "laplacian") and (len(heads) != 1 or arrays[0]):
-        what = "a laplacian" if name == "laplacian" else "a gradient"
+    if name in ("grad", "value_and_grad", "hessian", "laplacian") and (len(heads) != 1 or arrays[0]):
+        what = f"a {name}" if name in ("hessian", "laplacian") else "a gradient"
         lx.refuse(
             node,
             f"{what} needs a function that returns a real scalar, this one returns "
@@ -180,11 +180,8 @@ def _derived(
         rows = not any(arrays) and any(isinstance(p.type, Array) for p in by)
         name = "jacrev" if rows else "jacfwd"
     if name == "hessian":
-        rising = any(arrays)
-        return name, [
-            ("hessian", _outer(v if rising else p, v, p, q)) for v in heads for p in by for q in by
-        ]
-    return name, [("jacobian", _outer(p if name == "jacrev" else v, v, p)) for v in heads for p in by]
+        return name, [(name, _outer(p, p, q)) for p in by for q in by]
+    return name, [("jacobian", _outer(v, v, p)) for v in heads for p in by]
 
 
 def _outer(element: Atom, *axes: Atom) -> Type:

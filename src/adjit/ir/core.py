@@ -323,8 +323,8 @@ class Derive:
     * "grad": one gradient per active param, of a real scalar.
     * "jvp": `given` is a tangent per active param; one tangent per value.
     * "jacfwd", "jacrev": one array (or number) for each pair of a value and an active param, of both extents.
-    * "hessian": one for each value and two active params. "hvp": `given` is a vector per active param; the product
-      of the Hessian with it, per active param. "laplacian": one trace per value.
+    * "hessian": of a real scalar, one for each two active params. "hvp": `given` is a vector per active param; the
+      product of the Hessian with it, per active param. "laplacian": the trace.
     * "vjp": a number that stands for what the reverse sweep needs; "pull", which has no body, takes it and the
       active args of the "vjp" as its args, and `given` is a cotangent per value (`Undef` where that is zero): one
       cotangent per active param.

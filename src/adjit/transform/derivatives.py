@@ -31,10 +31,10 @@ def derivative(
         case "jacrev":
             return jacrev(function, inputs, heads)
         case "hessian":
-            return hessian(function, inputs, heads)
+            return hessian(function, inputs, heads[0])
         case _:
             assert kind == "laplacian", kind
-            return laplacian(function, inputs, heads)
+            return laplacian(function, inputs, heads[0])
 
 
 def by_rows(function: Function, inputs: tuple[Sym, ...], heads: tuple[int, ...]) -> bool:

@@ -5,6 +5,7 @@ f(x, s) -> y     ->   f_gradient(x, s): dx = zeros; y, saved = forward; ds = rev
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from adjit.errors import ArgumentError
@@ -74,30 +75,43 @@ def gradient_function(
     return replace(whole, results=whole.results[:count]), gradients
 
 
+def tree_of(spec: Spec, leaf: Callable[[int, Leaf], Spec], at: int = 0) -> tuple[Spec, int]:
+    """The structure with `leaf(number, leaf)` in place of its leaves, which are numbered from `at` on; the next one."""
+    match spec:
+        case Leaf():
+            return leaf(at, spec), at + 1
+        case TupleSpec():
+            items: list[Spec] = []
+            for item in spec.items:
+                built, at = tree_of(item, leaf, at)
+                items.append(built)
+            return replace(spec, items=tuple(items)), at
+        case _:
+            return NoneSpec(), at
+
+
+def by_places(
+    places: tuple[tuple[Spec, int], ...], single: bool, leaf: Callable[[int, Leaf], Spec]
+) -> Spec:
+    """The trees of some parts of the arguments, with `leaf` in place of their leaves."""
+    trees = tuple(tree_of(spec, leaf, start)[0] for spec, start in places)
+    return trees[0] if single else TupleSpec(trees)
+
+
 def gradient_results(
     places: tuple[tuple[Spec, int], ...], single: bool, gradients: dict[int, Atom]
 ) -> tuple[tuple[Atom, ...], Spec]:
     """Flat results and structure of the gradients of some parts of the arguments."""
     flat: list[Atom] = []
 
-    def build(spec: Spec, at: int) -> tuple[Spec, int]:
-        match spec:
-            case Leaf():
-                if at not in gradients:
-                    return NoneSpec(), at + 1
-                flat.append(gradients[at])
-                return Leaf(gradients[at].type, spec.weak), at + 1
-            case TupleSpec():
-                items: list[Spec] = []
-                for item in spec.items:
-                    built, at = build(item, at)
-                    items.append(built)
-                return replace(spec, items=tuple(items)), at
-            case _:
-                return NoneSpec(), at
+    def leaf(at: int, spec: Leaf) -> Spec:
+        if at not in gradients:
+            return NoneSpec()
+        flat.append(gradients[at])
+        return Leaf(gradients[at].type, spec.weak)
 
-    trees = tuple(build(spec, start)[0] for spec, start in places)
-    return tuple(flat), trees[0] if single else TupleSpec(trees)
+    tree = by_places(places, single, leaf)
+    return tuple(flat), tree
 
 
 def out_of_gradient(

@@ -34,14 +34,9 @@ class Head:
     axes: tuple[int | Sym, ...]
 
 
-def plain_heads(heads: tuple[int, ...]) -> tuple[Head, ...]:
-    """Results of the primal itself."""
-    return tuple(Head(k, (k,)) for k in heads)
-
-
 def jacfwd(function: Function, inputs: tuple[Sym, ...], heads: tuple[int, ...]) -> Function:
     """The primal's results, then a derivative for each pair of a head and an input, by forward mode."""
-    return _columns(function, function, inputs, plain_heads(heads))
+    return _columns(function, function, inputs, tuple(Head(k, (k,)) for k in heads))
 
 
 def _columns(
@@ -141,8 +136,9 @@ def _rows(b: Builder, back: Pullback, j: int, inputs: tuple[Sym, ...], values: l
     seeds = [back.zero(b, k, v) for k, v in enumerate(values)]
     one_ = const_of(1.0, _dtype(back.seeds[j].type))
     made: list[Sym | None] = []
+    kind = one_.type
     for p in inputs:
-        type = Array(_dtype(p.type), len(shape) + _ndim(p), "C")
+        type = Array(kind, len(shape) + _ndim(p), "C")
         made.append(b.alloc("row", type, (*shape, *extents(b, p))) if type.ndim else None)
     numbers: list[Atom] = []
 
@@ -153,11 +149,11 @@ def _rows(b: Builder, back: Pullback, j: int, inputs: tuple[Sym, ...], values: l
             seeds[j] = one_
         for target, p, a in zip(made, inputs, back.pull(b, tuple(seeds)), strict=True):
             if target is None:
-                numbers.append(a)
+                numbers.append(b.cast(a, kind))
             else:
                 _fill(b, target, i, extents(b, p), a, ())
         if i:
-            b.store(_array(seeds[j]), i, const_of(0.0, one_.type))
+            b.store(_array(seeds[j]), i, const_of(0.0, kind))
 
     nest(b, shape, one)
     found = iter(numbers)
@@ -173,54 +169,31 @@ def _array(a: Atom) -> Sym:
     return a
 
 
-def hessian(function: Function, inputs: tuple[Sym, ...], heads: tuple[int, ...]) -> Function:
-    """The primal's results, then second derivatives: for each head by each input, by each input.
-
-    Forward over reverse where the heads are real numbers, else forward over forward.
+def hessian(function: Function, inputs: tuple[Sym, ...], head: int) -> Function:
+    """The primal's results, then second derivatives of a real number, by each input, by each input: forward over
+    reverse.
     """
     _refuse_complex(function, inputs)
-    if any(isinstance(function.results[k].type, Array) for k in heads):
-        first = jacfwd(function, inputs, heads)
-        axes: list[tuple[int | Sym, ...]] = [(k, p) for k in heads for p in inputs]
-        return _columns(function, first, inputs, _after(function, axes))
-    if len(heads) == 1:
-        first = gradient_of(function, inputs, heads[0])
-    else:
-        for k in heads:
-            if _dtype(function.results[k].type).is_complex:
-                raise _complex(function)
-        first = jacrev(function, inputs, heads)
-    return _columns(function, first, inputs, _after(function, [(p,) for _ in heads for p in inputs]))
+    count = len(function.results)
+    heads = tuple(Head(count + k, (p,)) for k, p in enumerate(inputs))
+    return _columns(function, gradient_of(function, inputs, head), inputs, heads)
 
 
-def _after(function: Function, axes: list[tuple[int | Sym, ...]]) -> tuple[Head, ...]:
-    """Heads that follow the primal's results."""
-    return tuple(Head(len(function.results) + k, a) for k, a in enumerate(axes))
-
-
-def laplacian(function: Function, inputs: tuple[Sym, ...], heads: tuple[int, ...]) -> Function:
-    """The primal's results, then the trace of each head's Hessian: the sum of its diagonal, one element after the other."""
+def laplacian(function: Function, inputs: tuple[Sym, ...], head: int) -> Function:
+    """The primal's results, then the trace of one's Hessian: the sum of its diagonal, one element after the other."""
     _refuse_complex(function, inputs)
     b = Builder(function.span)
-    pushed: list[tuple[Sym, Function]] = []
-    totals: list[Atom] = []
-    firsts = [gradient_of(function, inputs, k) for k in heads]
-    programs = [[forward(first, (p,)).function for p in inputs] for first in firsts]
-    entry = Entry(b, [f for row in programs for f in row], function.params)
+    first = gradient_of(function, inputs, head)
+    pushed = [forward(first, (p,)).function for p in inputs]
+    entry = Entry(b, pushed, function.params)
     values = inlined(b, function, function.params)
-    count = len(function.results)
-    for k, first, row in zip(heads, firsts, programs, strict=True):
-        total: Atom = const_of(0.0, function.results[k].type)
-        carrying = [m for m, a in enumerate(first.results) if a.type.differentiable]
-        for n, (p, f) in enumerate(zip(inputs, row, strict=True)):
-            place = len(first.results) + carrying.index(count + n)
-            total = _trace(b, p, f, entry, place, total)
-        totals.append(total)
-        pushed += zip(inputs, row, strict=True)
-    whole = replace(
-        function, name=f"{function.name}_laplacian", body=b.block(), results=(*values, *totals)
-    )
-    return with_callees(whole, function, *(f for _, f in pushed))
+    carrying = [k for k, a in enumerate(first.results) if a.type.differentiable]
+    total: Atom = const_of(0.0, function.results[head].type)
+    for n, (p, f) in enumerate(zip(inputs, pushed, strict=True)):
+        place = len(first.results) + carrying.index(len(function.results) + n)
+        total = _trace(b, p, f, entry, place, total)
+    whole = replace(function, name=f"{function.name}_laplacian", body=b.block(), results=(*values, total))
+    return with_callees(whole, function, *pushed)
 
 
 def _trace(b: Builder, p: Sym, pushed: Function, entry: Entry, place: int, total: Atom) -> Atom:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
-from adjit.errors import UnsupportedError
 from adjit.frontend import fingerprint as source_fingerprint
 from adjit.frontend import lower
 from adjit.ir.core import Derive, Function
@@ -14,12 +13,13 @@ from adjit.ir.visit import everywhere, walk_program
 from adjit.transform.derived import gradient_function, gradient_results, out_of_gradient
 from adjit.transform.expand import expand
 from adjit.transform.lowered import Primal, lowered
+from adjit.transform.matrices import matrix
 from adjit.transform.parallel_nests import asked_nests
 from adjit.transform.pure import pure
 
 
 def primal_of(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
-    """Lower and type f for arguments of this structure; f may be what `grad` or `value_and_grad` made.
+    """Lower and type f for arguments of this structure; f may be what an operator made.
 
     `plain`: whether a function that is no dispatcher is typed by NumPy's rules.
     """
@@ -38,7 +38,7 @@ def _on_threads(primal: Primal) -> Function:
 
 @runtime_checkable
 class Gradient(Protocol):
-    """What `grad` and `value_and_grad` make, as far as the compiler needs to know it."""
+    """What operators make of functions, as far as the compiler needs to know it."""
 
     kind: str
     has_aux: bool
@@ -55,12 +55,13 @@ class Gradient(Protocol):
 
 
 def _derived(f: Gradient, specs: tuple[Spec, ...]) -> Primal:
-    if f.kind not in ("grad", "value_and_grad"):
-        raise UnsupportedError(f"a derivative of what aj.{f.kind} made")
     primal = primal_of(f.base, specs)
     if f.pure:
         primal = replace(primal, **pure(primal.function, primal.out))
     active, places, single = f.places(specs)
+    if f.kind not in ("grad", "value_and_grad"):
+        function, out = matrix(f.kind, _on_threads(primal), primal.out, active, (places, single))
+        return replace(primal, function=function, out=out)
     function, gradients = gradient_function(_on_threads(primal), primal.out, active, f.has_aux)
     flat, tree = gradient_results(places, single, gradients)
     out, results = out_of_gradient(f.kind, f.has_aux, primal.out, function.results, tree, flat)
