@@ -22,6 +22,7 @@ from adjit.frontend.frozen import compilations, frozen_values
 
 _ABSENT = object()
 _NOTHING: Mapping[str, object] = {}
+_OPERATORS = "adjit.api."
 _STABLE = ("numpy", "math", "cmath", "numba", "adjit", "operator", "builtins")
 
 
@@ -149,7 +150,10 @@ class _Walk:
             return type(v), tuple(self.value(item, names) for item in v)
         if isinstance(v, np.ndarray):
             return Same(v), v.dtype, v.ndim, v.flags.num
-        if isinstance(v, FunctionType | Dispatcher) or hasattr(v, "captured_functions"):
+        if isinstance(v, FunctionType) and v.__module__.startswith(_OPERATORS):
+            return Same(v)
+        made = hasattr(v, "captured_functions") and not isinstance(v, type)
+        if isinstance(v, FunctionType | Dispatcher) or made:
             return self.function(v)
         return Same(v) if _stable(v) else self._object(v, names)
 

@@ -9,7 +9,7 @@ nothing that could be confused between levels. The innermost derivative is put i
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import permutations
 
 from adjit.analysis.alias import Alias, written_params
 from adjit.errors import ArgumentError, UnsupportedError
@@ -49,7 +49,7 @@ class _Expand(Rewriter):
             "inner", (*stmt.params, *lifted), stmt.body, stmt.values, "", stmt.span, self.functions
         )
         function = replace(function, functions=reachable(function, (*self.functions, *self.made.values())))
-        self._refuse_overlap(function, original)
+        self._refuse_writes(function, original)
         _refuse_inner(function, stmt)
         inputs = tuple(p for p, on in zip(stmt.params, stmt.active, strict=True) if on)
         heads = tuple(k for k in range(stmt.heads) if stmt.values[k].type.differentiable)
@@ -133,27 +133,28 @@ class _Expand(Rewriter):
 
     # refusals
 
-    def _refuse_overlap(self, function: Function, original: Derive) -> None:
-        """What the body writes is named once, by an argument or from outside."""
-        around = _outside(original)
+    def _refuse_writes(self, function: Function, original: Derive) -> None:
+        """What the body writes is its own, or an argument that it has by no other name."""
         written = written_params(function, Alias(function))
-        own = [
-            *zip(original.params, original.args, strict=True),
-            *((self.env.get(s, s), s) for s in around),
-        ]
-        arrays = [(p, a) for p, a in own if isinstance(a.type, Array)]
-        for (p, a), (q, c) in combinations(arrays, 2):
-            if (p in written or q in written) and not self.alias.roots(a).isdisjoint(self.alias.roots(c)):
+        around = _outside(original)
+        for s in around:
+            if self.env.get(s, s) in written:
                 raise UnsupportedError(
-                    f"a function that is differentiated inside another one writes `{_name(a)}`, which it also has "
-                    f"as `{_name(c) if _name(c) != _name(a) else _name(q)}`",
-                    "pass an array that is written once, and do not read it from outside",
+                    f"a function that is differentiated inside another one writes `{s.name}`, an outer array",
+                    "pass the array as an argument, or write it outside",
                     original.span,
                 )
-
-
-def _name(a: Atom) -> str:
-    return a.name if isinstance(a, Sym) else "array"
+        own = [*zip(original.params, original.args, strict=True), *((s, s) for s in around)]
+        arrays = [(p, a) for p, a in own if isinstance(a.type, Array)]
+        for (p, a), (q, c) in permutations(arrays, 2):
+            if p in written and not self.alias.roots(a).isdisjoint(self.alias.roots(c)):
+                other = f"`{q.name}`" if q.name != p.name else "another argument or an outer array"
+                raise UnsupportedError(
+                    f"a function that is differentiated inside another one writes `{p.name}`, which shares memory with "
+                    + other,
+                    "pass a copy of one of them",
+                    original.span,
+                )
 
 
 def _outside(stmt: Derive) -> tuple[Sym, ...]:
