@@ -104,6 +104,12 @@ class Frame:
     finished: bool = False  # its names belong to where it was called
     at: Span | None = None  # of a library function: the place of its call, which everything in it has
 
+    def runs(self, other: Frame) -> bool:
+        """Whether it is of the same function as another frame: of the same code, closed over the same names."""
+        same = self.code is other.code and self.lexical is other.lexical
+        cells = self.cells.items()
+        return same and all(other.cells.get(name) is cell for name, cell in cells)
+
 
 @dataclass(slots=True, eq=False)
 class Template:
@@ -157,7 +163,7 @@ class Lowering:
             False  # a parallel loop being lowered updates shared arrays in a way that needs an order
         )
         self.integers = Extents(self.builder.shapes, lambda: self.builder.scopes)
-        self.recursive: set[object] = set()  # code that calls itself
+        self.recursive: list[Frame] = []  # of functions that call themselves
         self.templates: list[Template] = []  # recursive functions being lowered, outer first
         self.functions: dict[str, Function] = {}  # those that are finished
 

@@ -38,26 +38,26 @@ _MOST = 8
 class RecursionFound(Exception):
     """Internal: a function that is being inlined was called again."""
 
-    def __init__(self, code: object):
+    def __init__(self, frame: Frame):
         super().__init__()
-        self.code = code
+        self.frame = frame
 
 
 def run(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Value:
     """The value of a call: the body inlined, or a call of the function if it calls itself."""
-    if frame.code in lx.recursive:
+    if any(map(frame.runs, lx.recursive)):
         return _call(lx, frame, fn, node)
-    if any(f.code is frame.code for f in lx.frames):
-        raise RecursionFound(frame.code)
+    if any(map(frame.runs, lx.frames)):
+        raise RecursionFound(frame)
     bound, depth, mark = dict(frame.env.names), len(lx.frames), lx.builder.mark()
     try:
         return inline.run_body(lx, frame, fn, node)
     except RecursionFound as found:
-        if found.code is not frame.code:
+        if not found.frame.runs(frame):
             raise
     del lx.frames[depth:]
     lx.builder.rewind(mark)
-    lx.recursive.add(frame.code)
+    lx.recursive.append(frame)
     return _call(lx, _again(frame, bound), fn, node)
 
 
@@ -69,7 +69,7 @@ def _call(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Value:
     names = frame.env.names
     if any(isinstance(a, Sym) and a in lx.lists for v in names.values() for a in atoms(v)):
         lx.refuse(node, f"a list is passed to '{frame.name}', which calls itself", "pass an array")
-    mine = [t for t in lx.templates if t.frame.code is frame.code and t.frame.lexical is frame.lexical]
+    mine = [t for t in lx.templates if t.frame.runs(frame)]
     template = next((t for t in mine if _matches(t, names)), None)
     if template is None:
         if len(mine) >= _MOST:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adjit.ir.core import Atom
+from adjit.ir.core import Atom, Const
 from adjit.rules.base import Point, Rule, Slope, at
 
 _PAIRS = at((1.5, 0.7), (-2.25, 3.0), (1e-3, -40.0), (-7.0, -0.125))
@@ -22,10 +22,17 @@ _DIVISION: tuple[Slope, Slope] = (
 
 
 def _strong_tangent(p: Point, t: tuple[Atom | None, ...]) -> Atom:
-    """Of szmul(ct, s): szmul(dct, s) + szmul(ct, ds), where a zero `ds` wins over an infinite `ct` as well."""
+    """Of szmul(ct, s): szmul(dct, s) + szmul(ct, ds), where a zero `ds` wins over an infinite `ct` as well.
+
+    Both choices of the second term are the product: a plain 0 where `ct` is zero would have the right value, and no
+    derivative (of third derivatives that would be seen).
+    """
     parts = [] if t[0] is None else [p.op("szmul", t[0], p[1])]
     if t[1] is not None:
-        parts.append(p.where(p.op("eq", p[0], 0.0), 0.0, p.op("szmul", t[1], p[0])))
+        other = p.op("szmul", t[1], p[0])
+        if not (isinstance(p[0], Const) and p[0].value != 0):
+            other = p.where(p.op("eq", p[0], 0.0), p.op("szmul", p[0], t[1]), other)
+        parts.append(other)
     return parts[0] if len(parts) == 1 else p.add(parts[0], parts[1])
 
 
