@@ -14,11 +14,8 @@ from adjit.ir.types import Array
 from adjit.ir.visit import walk
 
 
-def growing(function: Function) -> dict[Sym, Sym]:
-    """Each version of a growing record, and the version that is left at the function's end.
-
-    Raises: UnsupportedError where a record does not live as long as the function.
-    """
+def groups_of(function: Function) -> list[frozenset[Sym]]:
+    """The versions of each growing record of a function."""
     group: dict[Sym, Sym] = {}
 
     def find(s: Sym) -> Sym:
@@ -45,15 +42,24 @@ def growing(function: Function) -> dict[Sym, Sym]:
                     join(*flow)
             case _:
                 pass
-    if not grown:
+    heads = dict.fromkeys(find(e.target) for e in grown)
+    return [frozenset(s for s in group if find(s) == head) for head in heads]
+
+
+def growing(function: Function) -> dict[Sym, Sym]:
+    """Each version of a growing record, and the version that is left at the function's end.
+
+    Raises: UnsupportedError where a record does not live as long as the function.
+    """
+    groups = groups_of(function)
+    if not groups:
         return {}
     regions = Regions(function)
-    heads = {find(e.target): e for e in grown}
     final: dict[Sym, Sym] = {}
-    for head, ensure in heads.items():
-        members = [s for s in group if find(s) == head]
+    for members in groups:
         outer = [s for s in members if regions.where[s][0] is regions.root]
         if not outer:
+            ensure = next(s for s in walk(function.body) if isinstance(s, Ensure) and s.target in members)
             raise UnsupportedError(
                 "a derivative inside a loop or branch, of a loop whose length is not known ahead, cannot be "
                 "differentiated once more",
