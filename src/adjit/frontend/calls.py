@@ -30,14 +30,16 @@ from adjit.frontend import (
     known,
     layers,
     outputs,
+    pullbacks,
     remedies,
 )
 from adjit.frontend.context import Lowering
 from adjit.frontend.kernel_function import KernelFunction
 from adjit.frontend.values import (
     Closure,
-    Elements,
+    Constant,
     DerivativeOf,
+    Elements,
     Method,
     Partial,
     PullbackOf,
@@ -102,7 +104,7 @@ def call(
         case DerivativeOf():
             return derivatives.call_derivative(lx, function, args, kwargs, node)
         case PullbackOf():
-            return derivatives.call_pullback(lx, function, args, kwargs, node)
+            return pullbacks.call_pullback(lx, function, args, kwargs, node)
         case Method():
             return _method(lx, function, list(args), kwargs, node)
         case Static():
@@ -311,6 +313,8 @@ def _construct(lx: Lowering, cls: type, args: list[Value], kwargs: dict[str, Val
     fields = getattr(cls, "_fields", None)
     if cls is str:
         lx.refuse(node, "a string is made", "leave text out of differentiated code")
+    if home_of(cls) == "adjit" and cls.__name__ == "Const" and len(args) == 1 and not kwargs:
+        return Constant(args[0])
     if home_of(cls) == "adjit":  # aj.Active(x), for a call of aj.autodiff
         _missing(lx, cls, node)
     if not (issubclass(cls, tuple) and isinstance(fields, tuple)):

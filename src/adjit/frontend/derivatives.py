@@ -14,7 +14,6 @@ from adjit.frontend.selection import Tree, filled, may_carry, numbers, parameter
 from adjit.frontend.values import (
     NONE,
     DerivativeOf,
-    PullbackOf,
     TupleValue,
     Value,
     atoms,
@@ -26,12 +25,12 @@ from adjit.frontend.values import (
     same_static,
     spec_of,
 )
-from adjit.ir.core import Atom, Block, Derive, Sym, Undef
-from adjit.ir.types import INT64, UNKNOWN, Array, Type
+from adjit.ir.core import Atom, Block, Derive, Sym
+from adjit.ir.types import UNKNOWN, Array, Type
 
 
 @dataclass(frozen=True)
-class _Call:
+class Called:
     """A function's call on fresh parameters: `given` are the arguments' atoms, one for each parameter."""
 
     given: tuple[Atom, ...]
@@ -44,12 +43,13 @@ class _Call:
         return tuple(atoms(self.value))
 
 
-def _called(
+def called(
     lx: Lowering, function: Value, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST
-) -> _Call:
+) -> Called:
+    """The function inlined in a block of its own, on fresh parameters."""
     every = [*args, *kwargs.values()]
     given = tuple(a for arg in every for a in atoms(arg))
-    params = tuple(Sym(getattr(a, "name", "x"), _open(a)) for a in given)
+    params = tuple(Sym(getattr(a, "name", "x"), opened(a)) for a in given)
     fresh = iter(params)
     inner = [rebuild(arg, fresh) for arg in every]
     named = dict(zip(kwargs, inner[len(args) :], strict=True))
@@ -57,15 +57,17 @@ def _called(
         value = calls.call(lx, function, inner[: len(args)], named, node)
     if spec_of(value) is None:
         lx.refuse(
-            node, f"a function that is differentiated returns {kind(value)}", "return numbers, arrays or tuples"
+            node,
+            f"a function that is differentiated returns {kind(value)}",
+            "return numbers, arrays or tuples",
         )
-    return _Call(given, params, tuple(block), value)
+    return Called(given, params, tuple(block), value)
 
 
-def _emit(
+def emit(
     lx: Lowering,
     what: str,
-    call: _Call,
+    call: Called,
     active: set[int],
     heads: int,
     given: tuple[Atom, ...],
@@ -73,7 +75,7 @@ def _emit(
     node: ast.AST,
 ) -> tuple[Value, tuple[Sym, ...]]:
     """Append the statement; the value of the call, and the derivatives, of these names and types."""
-    values = tuple(Sym(getattr(v, "name", "value"), _open(v)) for v in call.values)
+    values = tuple(Sym(getattr(v, "name", "value"), opened(v)) for v in call.values)
     made = tuple(Sym(name, type) for name, type in types)
     on = tuple(k in active for k in range(len(call.params)))
     parts = (what, call.given, call.params, call.body, call.values, (*values, *made), on, heads)
@@ -81,7 +83,7 @@ def _emit(
     return rebuild(call.value, iter(values)), made
 
 
-def _open(a: Atom) -> Type:
+def opened(a: Atom) -> Type:
     """The type of a symbol that an atom flows into: an array's is known, a number's comes with typing."""
     return a.type if isinstance(a.type, Array) else UNKNOWN
 
@@ -95,12 +97,12 @@ def call_derivative(
     """What a derivative function gives at these arguments."""
     trees = _trees(lx, made, args, kwargs, node)
     active = sorted(n for tree in trees for n in numbers(tree))
-    call = _called(lx, made.function, args, kwargs, node)
+    call = called(lx, made.function, args, kwargs, node)
     head, aux = _parts(lx, made, call.value, node)
     leaves = tuple(atoms(head))
     by = [call.params[k] for k in active]
     what, types = _derived(lx, made.kind, leaves, by, node)
-    value, found = _emit(lx, what, call, set(active), len(leaves), (), types, node)
+    value, found = emit(lx, what, call, set(active), len(leaves), (), types, node)
     rank = {k: n for n, k in enumerate(active)}
 
     def wrt(first: int, step: int = 1) -> Value:
@@ -144,7 +146,7 @@ def _trees(
         part, start = part_of(lx, every[k], start, path, node)
         tree = places(part, start)
         if not any(True for _ in numbers(tree)):
-            _misfit(lx, f"a derivative by {kind(part)} of no float type", "pass a float (1.0, not 1)", node)
+            misfit(lx, f"a derivative by {kind(part)} of no float type", "pass a float (1.0, not 1)", node)
         trees.append(tree)
     return trees
 
@@ -171,7 +173,7 @@ def _derived(
             + (kind(heads[0]) if len(heads) == 1 else f"a tuple of {len(heads)}"),
         )
     if not any(map(may_carry, heads)):
-        _misfit(lx, "the function returns nothing that has a derivative", "return a float", node)
+        misfit(lx, "the function returns nothing that has a derivative", "return a float", node)
     if name in ("grad", "value_and_grad"):
         return "grad", [(f"d{p.name}", p.type) for p in by]
     if name == "laplacian":
@@ -191,7 +193,8 @@ def _outer(element: Atom, *axes: Atom) -> Type:
     return Array(dtype, ndim, "C") if ndim else UNKNOWN
 
 
-def _misfit(lx: Lowering, reason: str, remedy: str, node: ast.AST) -> NoReturn:
+def misfit(lx: Lowering, reason: str, remedy: str, node: ast.AST) -> NoReturn:
+    """Raise ArgumentError at the node."""
     raise ArgumentError(reason, remedy, lx.span(node))
 
 
@@ -207,15 +210,15 @@ def jvp(
     node: ast.AST,
 ) -> Value:
     """`aj.jvp(function, primals, tangents, **kwargs)`."""
-    dots = [d for p, t in zip(primals, tangents, strict=True) for d in _fitted(lx, p, t, "tangent", node)]
+    dots = [d for p, t in zip(primals, tangents, strict=True) for d in fitted(lx, p, t, "tangent", node)]
     active = {k for k, d in enumerate(dots) if d is not None}
-    call = _called(lx, function, primals, kwargs, node)
+    call = called(lx, function, primals, kwargs, node)
     if not any(map(may_carry, call.values)):
         what = "nothing" if same_static(call.value, NONE) else kind(call.value)
-        _misfit(lx, f"jvp of a function that returns {what}", "return a float or an array of floats", node)
-    types = [(f"{getattr(v, 'name', 'value')}_dot", _open(v)) for v in call.values]
+        misfit(lx, f"jvp of a function that returns {what}", "return a float or an array of floats", node)
+    types = [(f"{getattr(v, 'name', 'value')}_dot", opened(v)) for v in call.values]
     given = tuple(d for d in dots if d is not None)
-    value, found = _emit(lx, "jvp", call, active, len(call.values), given, types, node)
+    value, found = emit(lx, "jvp", call, active, len(call.values), given, types, node)
     return TupleValue((value, filled(places(call.value, 0), lambda k: found[k])))
 
 
@@ -224,100 +227,51 @@ def hvp(lx: Lowering, made: DerivativeOf, primals: Sequence[Value], v: Value, no
     trees = _trees(lx, made, primals, {}, node)
     vectors = (v,) if made.single else v.items if isinstance(v, TupleValue) else ()
     if len(vectors) != len(trees):
-        _misfit(lx, f"v is {kind(v)}, and wrt has {len(trees)} items", "give a tuple, one for each", node)
+        misfit(lx, f"v is {kind(v)}, and wrt has {len(trees)} items", "give a tuple, one for each", node)
     dots: dict[int, Atom] = {}
     for (at, path), tree, vector in zip(made.wrt, trees, vectors, strict=True):
         part, _ = part_of(lx, primals[at], 0, path, node)
         places_ = iter(numbers(tree))
-        for a, d in zip(atoms(part), _fitted(lx, part, vector, "vector", node), strict=True):
+        for a, d in zip(atoms(part), fitted(lx, part, vector, "vector", node), strict=True):
             if d is not None:
                 dots[next(places_)] = d
             elif may_carry(a):
                 next(places_)  # not asked for: its part of the product is none
     active = sorted(dots)
-    call = _called(lx, made.function, primals, {}, node)
+    call = called(lx, made.function, primals, {}, node)
     by = [call.params[k] for k in active]
     _derived(lx, "grad", call.values, by, node)
     types = [("product", p.type) for p in by]
     given = tuple(dots[k] for k in active)
-    _, found = _emit(lx, "hvp", call, set(active), 1, given, types, node)
+    _, found = emit(lx, "hvp", call, set(active), 1, given, types, node)
     rank = {k: n for n, k in enumerate(active)}
     items = tuple(filled(tree, lambda k: found[rank[k]] if k in rank else NONE) for tree in trees)
     return items[0] if made.single else TupleValue(items)
 
 
-def _fitted(lx: Lowering, p: Value, given: Value, what: str, node: ast.AST) -> Iterator[Atom | None]:
+def fitted(lx: Lowering, p: Value, given: Value, what: str, node: ast.AST) -> Iterator[Atom | None]:
     """For each atom of a value what is given for it, None where nothing is: in its structure, of its extents."""
     if same_static(given, NONE):
         yield from (None for _ in atoms(p))
     elif isinstance(p, TupleValue):
         if not isinstance(given, TupleValue) or len(given.items) != len(p.items):
-            _misfit(lx, f"the {what} of {kind(p)} is {kind(given)}", "give a tuple of its structure", node)
+            misfit(lx, f"the {what} of {kind(p)} is {kind(given)}", "give a tuple of its structure", node)
         for item, part in zip(p.items, given.items, strict=True):
-            yield from _fitted(lx, item, part, what, node)
+            yield from fitted(lx, item, part, what, node)
     elif not may_carry(p):
         reason = f"{kind(p)} that has no derivative is given a {what}"
-        _misfit(lx, reason, "give None; a float is 1.0, not 1", node)
+        misfit(lx, reason, "give None; a float is 1.0, not 1", node)
     elif not is_atom(given) or is_array(p) != is_array(given):
-        _misfit(lx, f"the {what} of {kind(p)} is {kind(given)}", "give one of its own kind", node)
+        misfit(lx, f"the {what} of {kind(p)} is {kind(given)}", "give one of its own kind", node)
     else:
         assert isinstance(given, Atom)
         if isinstance(p, Sym) and isinstance(given, Sym) and not is_scalar(p):
             assert isinstance(p.type, Array)
             assert isinstance(given.type, Array)
             if p.type.ndim != given.type.ndim:
-                _misfit(lx, f"the {what} of {kind(p)} is {kind(given)}", "give one of its shape", node)
+                misfit(lx, f"the {what} of {kind(p)} is {kind(given)}", "give one of its shape", node)
             for axis in range(p.type.ndim):
                 message = f"a {what} does not have the shape of its array"
                 a, b = lx.extent(p, axis), lx.extent(given, axis)
                 broadcasting.check_equal(lx, a, b, message, node)
         yield given
-
-
-# pullbacks
-
-
-def vjp(
-    lx: Lowering, function: Value, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST
-) -> Value:
-    """`aj.vjp(function, *args, **kwargs)`: the value, and a pullback for use in this program."""
-    trees: list[Tree] = []
-    start = 0
-    for arg in args:
-        trees.append(places(arg, start))
-        start += sum(1 for _ in atoms(arg))
-    active = sorted(n for tree in trees for n in numbers(tree))
-    call = _called(lx, function, args, kwargs, node)
-    if not any(map(may_carry, call.values)) or not active:
-        what = "by nothing" if not active else "of a function that returns nothing"
-        _misfit(lx, f"vjp {what} that has a derivative", "give and return floats or arrays of floats", node)
-    value, (link,) = _emit(lx, "vjp", call, set(active), len(call.values), (), [("link", INT64)], node)
-    rank = {k: n for n, k in enumerate(active)}
-    own = tuple(_renumbered(tree, rank) for tree in trees)
-    pullback = PullbackOf(link, tuple(call.given[k] for k in active), value, own)
-    return TupleValue((value, pullback))
-
-
-def _renumbered(tree: Tree, rank: dict[int, int]) -> Tree:
-    if isinstance(tree, int):
-        return rank[tree]
-    return None if tree is None else (tree[0], tuple(_renumbered(item, rank) for item in tree[1]))
-
-
-def call_pullback(
-    lx: Lowering, pullback: PullbackOf, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST
-) -> Value:
-    """One cotangent per positional argument of the function; None for one without any."""
-    if len(args) != 1 or kwargs:
-        lx.refuse(node, "a pullback takes one cotangent", "give a tuple for a function that returns a tuple")
-    fitted = _fitted(lx, pullback.value, args[0], "cotangent", node)
-    given = tuple(
-        Undef(a.type) if d is None else d for a, d in zip(atoms(pullback.value), fitted, strict=True)
-    )
-    results = tuple(Sym(f"d{getattr(a, 'name', 'x')}", _open(a)) for a in pullback.args)
-    parts = ("pull", (pullback.link, *pullback.args), (), (), (), results, (), 0)
-    lx.builder.append(Derive(*parts, given, lx.span(node)))
-    empty = lambda tree: not any(True for _ in numbers(tree))  # noqa: E731
-    return TupleValue(
-        tuple(NONE if empty(tree) else filled(tree, lambda k: results[k]) for tree in pullback.trees)
-    )

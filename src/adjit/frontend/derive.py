@@ -6,7 +6,7 @@ import ast
 from types import FunctionType
 from typing import Any
 
-from adjit.frontend import derivatives
+from adjit.frontend import derivatives, pullbacks
 from adjit.frontend.arguments import bound, flag
 from adjit.frontend.context import Lowering
 from adjit.frontend.selection import wanted
@@ -21,27 +21,37 @@ def operator(
     lx: Lowering, obj: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value | None:
     """What a call of an operator, or of a function that it made outside, gives; None for anything else."""
-    if isinstance(obj, FunctionType) and obj.__module__.partition(".")[0] == "adjit":
-        if obj.__name__ in _MADE:
-            return _made(lx, obj.__name__, args, kwargs, node)
-        if obj.__name__ == "vjp":
-            if not args:
-                lx.refuse(node, "'vjp' is called without a function")
-            return derivatives.vjp(lx, args[0], args[1:], kwargs, node)
-        if obj.__name__ == "jvp":
-            return _jvp(lx, args, kwargs, node)
-        if obj.__name__ == "hvp":
-            return _hvp(lx, args, kwargs, node)
+    name = getattr(obj, "__name__", "")
+    if isinstance(obj, FunctionType):
+        return _called(lx, name, args, kwargs, node) if obj.__module__.partition(".")[0] == "adjit" else None
+    if not hasattr(obj, "places") or getattr(obj, "kind", None) not in _MADE:
         return None
-    if hasattr(obj, "places") and getattr(obj, "kind", None) in _MADE:
-        if obj.pure:
-            lx.refuse(node, "aj.pure is not supported in a derivative inside a program")
-        _refuse_sparse(lx, getattr(obj, "sparse", False), node)
-        function = lx.wrap(obj.f, obj.kind, node)
-        wrt = wanted(lx, function, obj.wrt, node)
-        made = DerivativeOf(obj.kind, function, wrt, not isinstance(obj.wrt, tuple), obj.has_aux)
-        return derivatives.call_derivative(lx, made, args, kwargs, node)
-    return None
+    if obj.pure:
+        lx.refuse(node, "aj.pure is not supported in a derivative inside a program")
+    _refuse_sparse(lx, getattr(obj, "sparse", False), node)
+    function = lx.wrap(obj.f, obj.kind, node)
+    wrt = wanted(lx, function, obj.wrt, node)
+    made = DerivativeOf(obj.kind, function, wrt, not isinstance(obj.wrt, tuple), obj.has_aux)
+    return derivatives.call_derivative(lx, made, args, kwargs, node)
+
+
+def _called(
+    lx: Lowering, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+) -> Value | None:
+    """What a call of one of adjit's own functions gives, if it is an operator."""
+    if name in _MADE:
+        return _made(lx, name, args, kwargs, node)
+    match name:
+        case "vjp" if not args:
+            lx.refuse(node, "'vjp' is called without a function")
+        case "vjp":
+            return pullbacks.vjp(lx, args[0], args[1:], kwargs, node)
+        case "jvp":
+            return _jvp(lx, args, kwargs, node)
+        case "hvp":
+            return _hvp(lx, args, kwargs, node)
+        case _:
+            return None
 
 
 def _made(
@@ -52,9 +62,7 @@ def _made(
     wrt = _static(given.get("wrt", ZERO))
     aux = flag(lx, given.get("has_aux", FALSE), "'has_aux'", node)
     _refuse_sparse(lx, flag(lx, given.get("sparse", FALSE), "'sparse'", node), node)
-    return DerivativeOf(
-        name, given["f"], wanted(lx, given["f"], wrt, node), not isinstance(wrt, tuple), aux
-    )
+    return DerivativeOf(name, given["f"], wanted(lx, given["f"], wrt, node), not isinstance(wrt, tuple), aux)
 
 
 def _refuse_sparse(lx: Lowering, sparse: object, node: ast.AST) -> None:

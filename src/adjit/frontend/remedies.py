@@ -104,7 +104,10 @@ def in_place_of(obj: object, node: ast.AST, name: str) -> str:
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else name
         return f"call the function inside: {called}.__wrapped__"
     if name.startswith("adjit."):
-        return "inside of a function aj.grad and aj.value_and_grad work; call others outside of it"
+        return (
+            "inside of a function operators that give derivatives work (aj.grad, aj.jvp, aj.vjp, aj.jacobian, "
+            "aj.hessian); call others outside of it"
+        )
     if name in INSTEAD:
         return INSTEAD[name]
     if not hasattr(obj, "__name__"):

@@ -120,9 +120,7 @@ def may_carry(a: Value) -> bool:
     return not isinstance(type, Scalar) or not type.known or type.differentiable
 
 
-def part_of(
-    lx: Lowering, value: Value, start: int, path: Sequence[str], node: ast.AST
-) -> tuple[Value, int]:
+def part_of(lx: Lowering, value: Value, start: int, path: Sequence[str], node: ast.AST) -> tuple[Value, int]:
     """The part of an argument that a path names, and how many atoms come before it."""
     for name in path:
         fields = getattr(value.cls, "_fields", ()) if isinstance(value, TupleValue) else ()

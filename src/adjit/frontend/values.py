@@ -78,6 +78,13 @@ class PullbackOf:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """`aj.Const(value)`, an argument of `aj.vjp` that gets no cotangent."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Method:
     """`owner.name`, about to be called."""
 
@@ -216,6 +223,7 @@ Value = (
     | Partial
     | DerivativeOf
     | PullbackOf
+    | Constant
     | Method
     | SliceValue
     | RangeValue
@@ -281,6 +289,8 @@ def kind(value: Value) -> str:
             return "a gradient function" if "grad" in value.kind else "a derivative function"
         case PullbackOf():
             return "a pullback"
+        case Constant():
+            return "an aj.Const"
         case Method():
             return f"the method '{value.name}'"
         case SliceValue():

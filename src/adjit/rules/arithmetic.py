@@ -30,8 +30,9 @@ def _strong_tangent(p: Point, t: tuple[Atom | None, ...]) -> Atom:
     parts = [] if t[0] is None else [p.op("szmul", t[0], p[1])]
     if t[1] is not None:
         other = p.op("szmul", t[1], p[0])
-        if not (isinstance(p[0], Const) and p[0].value != 0):
-            other = p.where(p.op("eq", p[0], 0.0), p.op("szmul", p[0], t[1]), other)
+        ct = p[0]
+        if not isinstance(ct, Const) or ct.value == 0:
+            other = p.where(p.op("eq", ct, 0.0), p.op("szmul", ct, t[1]), other)
         parts.append(other)
     return parts[0] if len(parts) == 1 else p.add(parts[0], parts[1])
 

@@ -12,7 +12,11 @@ from adjit.transform.jacobians import hessian, jacfwd, jacrev, laplacian
 
 
 def derivative(
-    kind: str, function: Function, inputs: tuple[Sym, ...], heads: tuple[int, ...], given: tuple[Sym, ...] = ()
+    kind: str,
+    function: Function,
+    inputs: tuple[Sym, ...],
+    heads: tuple[int, ...],
+    given: tuple[Sym, ...] = (),
 ) -> Function:
     """A function of the same parameters, then `given`, whose results are the primal's, then derivatives.
 

@@ -90,9 +90,7 @@ def tree_of(spec: Spec, leaf: Callable[[int, Leaf], Spec], at: int = 0) -> tuple
             return NoneSpec(), at
 
 
-def by_places(
-    places: tuple[tuple[Spec, int], ...], single: bool, leaf: Callable[[int, Leaf], Spec]
-) -> Spec:
+def by_places(places: tuple[tuple[Spec, int], ...], single: bool, leaf: Callable[[int, Leaf], Spec]) -> Spec:
     """The trees of some parts of the arguments, with `leaf` in place of their leaves."""
     trees = tuple(tree_of(spec, leaf, start)[0] for spec, start in places)
     return trees[0] if single else TupleSpec(trees)

@@ -61,7 +61,9 @@ def usable(b: Builder, given: Atom, like: Sym, private: bool, shape: Atom | None
         assert isinstance(given, Sym)
         assert isinstance(given.type, Array)
         if given.type.dtype != kind.dtype:
-            reason = f"what is given for `{like.name}`, an array of {kind.dtype}, is one of {given.type.dtype}"
+            reason = (
+                f"what is given for `{like.name}`, an array of {kind.dtype}, is one of {given.type.dtype}"
+            )
             raise ArgumentError(reason, f"convert it: .astype(np.{kind.dtype})", b.span)
         layout = "F" if kind.layout == "F" and kind.ndim > 1 else "C"
         if given.type.layout == layout and not private:

@@ -27,7 +27,7 @@ def with_callees(function: Function, *others: Function) -> Function:
 
 
 class Entry:
-    """Values of arguments at entry, for code that runs several times: what it writes is copied before the first time."""
+    """Arguments at entry, for code that runs several times: what it writes is copied before the first time."""
 
     def __init__(self, b: Builder, functions: Iterable[Function], params: Sequence[Sym]):
         written: set[Sym] = set()

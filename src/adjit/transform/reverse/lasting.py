@@ -1,4 +1,4 @@
-"""Growing records made inside loops and branches live as long as the function: each turn begins with what the last left.
+"""Growing records made inside loops and branches live as long as the function: a turn begins with what the last left.
 
     for i: r = alloc 16; ...; r1 = ensure r n            ->   r0 = alloc 0
     for i carry (p = r0): r = ensure p 16; ...; r1 = ensure r n; next r1
