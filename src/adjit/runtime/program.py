@@ -45,6 +45,7 @@ from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
 from adjit.transform.reverse import Reversed, Wish, reverse
 from adjit.transform.unread import unread
+from adjit.transform.values_only import values_only
 
 _NO_LIMIT = 2**62
 """Records on a device take what memory there is; an allocation that fails says so."""
@@ -294,11 +295,13 @@ def _limited_depth(module: Module) -> Module:
 
 def _last(request: Request, backward: Function) -> Function:
     """Adjoint code as it is printed: nothing is derived from it any more."""
+    backward = everywhere(backward, values_only)
     plain = os.environ.get("ADJIT_UNCOMPILED") == "1" or request.place
     return backward if plain else loose(accumulated(backward))
 
 
 def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = False) -> Unit:
+    function = function if adjoint else everywhere(function, values_only)
     if not adjoint and not request.place:  # adjoint code has been put in order with its loops in parts
         function = everywhere(function, lambda f: clean(parts(f), keep_raising=True))
     if os.environ.get("ADJIT_VERIFY") == "1":
