@@ -30,6 +30,20 @@ def test_uncompiled(block: int, tmp_path: Path, uncompiled: None) -> None:
 
 
 @pytest.mark.parametrize("block", range(2))
+def test_derivatives_inside(block: int, tmp_path: Path, uncompiled: None) -> None:
+    settings = Settings(
+        seed=12 * block, count=12, nested=True, small=True, seconds=600, folder=tmp_path, shrink_seconds=0
+    )
+    assert_right(list(outcomes(settings)))
+
+
+def test_every_operator_is_called_inside() -> None:
+    text = "".join(generate(seed, nested=True, small=True).source() for seed in range(60))
+    names = "grad jvp vjp jacfwd jacrev jacobian hessian laplacian hvp".split()
+    assert not [name for name in names if f"aj.{name}(" not in text]
+
+
+@pytest.mark.parametrize("block", range(2))
 def test_whole_arrays(block: int, tmp_path: Path, uncompiled: None) -> None:
     settings = Settings(
         seed=6 * block, count=6, arrays=True, small=True, seconds=600, folder=tmp_path, shrink_seconds=0

@@ -72,6 +72,9 @@ def fuzz(
     parallel: Annotated[
         bool, typer.Option("--parallel", help="Programs have parallel loops and launch kernels.")
     ] = False,
+    nested: Annotated[
+        bool, typer.Option("--nested", help="Programs take derivatives inside, by every operator.")
+    ] = False,
     small: Annotated[bool, typer.Option("--small", help="Programs of half as many statements.")] = False,
     folder: Annotated[Path, typer.Option(help="Where failures are written.")] = Path("fuzz-failures"),
     jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 1,
@@ -91,6 +94,7 @@ def fuzz(
         small=small,
         arrays=arrays,
         parallel=parallel,
+        nested=nested,
         folder=folder,
     )
     console, tally = Console(), Tally()

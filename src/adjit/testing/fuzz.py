@@ -53,6 +53,7 @@ class Settings:
     small: bool = False
     arrays: bool = False
     parallel: bool = False
+    nested: bool = False
     folder: Path = Path("fuzz-failures")
     shrink_seconds: float = 20.0
     limit: int = 120
@@ -66,7 +67,12 @@ class Settings:
     def program(self, seed: int) -> Program:
         """The random program of that number."""
         return generate(
-            seed, recursion=self.recursion, small=self.small, arrays=self.arrays, parallel=self.parallel
+            seed,
+            recursion=self.recursion,
+            small=self.small,
+            arrays=self.arrays,
+            parallel=self.parallel,
+            nested=self.nested,
         )
 
     @property

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from adjit.testing.programs.inner import Inner
 from adjit.testing.programs.nodes import Block, Line, Statement
 from adjit.testing.programs.nodes import Expression as E
 from adjit.testing.programs.rearranged import Rearranged
 from adjit.testing.programs.scope import Dice, Scope
 from adjit.testing.programs.shapes import Extent, Shape, place, slices
-from adjit.testing.programs.special import Special
 
 ARRAY_WEIGHTS: dict[str, float] = {
     "whole_store": 10,
@@ -27,7 +27,7 @@ ARRAY_WEIGHTS: dict[str, float] = {
 _BOUNDED = ("{0}", "{0}", "np.tanh({0})", "0.5 * np.sin({0})", "0.4 * ({0})")
 
 
-class ArrayStatements(Special):
+class ArrayStatements(Inner):
     """Writes statements of whole arrays that hold no others, beside those of loop programs."""
 
     def __init__(self, dice: Dice, weights: dict[str, float], budget: int):

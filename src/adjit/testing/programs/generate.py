@@ -8,6 +8,7 @@ import numpy as np
 
 from adjit.testing.programs.array_statements import ARRAY_WEIGHTS
 from adjit.testing.programs.given import RECURSIVE, RULES, recursive, rule
+from adjit.testing.programs.inner import INNER_WEIGHTS
 from adjit.testing.programs.nodes import Argument, Function, Given, Line, Program
 from adjit.testing.programs.nodes import Expression as E
 from adjit.testing.programs.parallel import PARALLEL_WEIGHTS
@@ -46,6 +47,7 @@ def generate(
     small: bool = False,
     arrays: bool = False,
     parallel: bool = False,
+    nested: bool = False,
 ) -> Program:
     """The random program number `seed`; the same seed gives the same program.
 
@@ -53,12 +55,13 @@ def generate(
     small: whether it has half as many statements as usual.
     arrays: whether it has statements of whole arrays.
     parallel: whether it has parallel loops and launches of kernels.
+    nested: whether it takes derivatives by every operator.
 
     Raises:
         Rejected: if no attempt gave a fair test (does not happen in practice).
     """
     for attempt in range(attempts):
-        program = _attempt(seed, attempt, recursion, small, arrays, parallel)
+        program = _attempt(seed, attempt, recursion, small, arrays, parallel, nested)
         try:
             validate(program)
         except Rejected:
@@ -67,18 +70,23 @@ def generate(
     raise Rejected(f"seed {seed}: {attempts} attempts, none fair")
 
 
-def _attempt(seed: int, attempt: int, recursion: bool, small: bool, arrays: bool, parallel: bool) -> Program:
-    kind = recursion + 2 * arrays + 4 * parallel
+def _attempt(
+    seed: int, attempt: int, recursion: bool, small: bool, arrays: bool, parallel: bool, nested: bool
+) -> Program:
+    kind = recursion + 2 * arrays + 4 * parallel + 8 * nested
     dice = Dice((seed, attempt, kind) if kind else (seed, attempt))
     all_weights = WEIGHTS_BESIDE_ARRAYS | ARRAY_WEIGHTS if arrays else WEIGHTS
     if parallel:
         all_weights = {k: 0.5 * w for k, w in all_weights.items()} | PARALLEL_WEIGHTS
+    if nested:
+        all_weights = all_weights | INNER_WEIGHTS
     # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely
     # has.
     dropped = [
         k
         for k in all_weights
-        if k not in ("store", "scalar", "for", "whole_store", "prange") and dice.chance(0.3)
+        if k not in ("store", "scalar", "for", "whole_store", "prange", "inner_derivative")
+        and dice.chance(0.3)
     ]
     weights = {k: w * dice.pick([0.5, 1.0, 1.0, 4.0]) for k, w in all_weights.items() if k not in dropped}
     callees: list[Callee] = []
