@@ -87,7 +87,7 @@ class _Expand(Rewriter):
                     next(found)
                 if r in self.read:
                     raise UnsupportedError(
-                        f"the derivative of a {original.values[k].type} is used",
+                        f"the derivative of a result of type {values[k].type} is used",
                         "of an integer or a bool there is none: use the derivatives of the other results",
                         original.span,
                     )
