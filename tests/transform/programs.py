@@ -133,6 +133,15 @@ def doubles(x, y):
     return x[0]
 
 
+def slope_inside(x, v):
+    return x * aj.jvp(lambda y: x * y * y, (x,), (v,))[1]
+
+
+def pulled_inside(x):
+    value, pullback = aj.vjp(lambda y: x * y * y, x)
+    return pullback(value)[0] + pullback(1.0)[0]
+
+
 def product_rule(x):
     return x * aj.grad(lambda y: x * y)(1.0)
 

@@ -83,6 +83,8 @@ PASSES: list[tuple[str, Pass, Any, tuple[Any, ...]]] = [
     ("lift", lift, p.eliminates, (M,)),
     ("references", as_references, p.ping_pong, (X, X, 3)),
     ("expand", expand, p.product_rule, (3.0,)),
+    ("expand_jvp", expand, p.slope_inside, (3.0, 1.0)),
+    ("expand_vjp", expand, p.pulled_inside, (3.0,)),
 ]
 
 DERIVATIVES: list[tuple[str, Any, tuple[Any, ...]]] = [
