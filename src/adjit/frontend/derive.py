@@ -23,7 +23,8 @@ def operator(
     """What a call of an operator, or of a function that it made outside, gives; None for anything else."""
     name = getattr(obj, "__name__", "")
     if isinstance(obj, FunctionType):
-        return _called(lx, name, args, kwargs, node) if obj.__module__.partition(".")[0] == "adjit" else None
+        home = (obj.__module__ or "").partition(".")[0]
+        return _called(lx, name, args, kwargs, node) if home == "adjit" else None
     if not hasattr(obj, "places") or getattr(obj, "kind", None) not in _MADE:
         return None
     if obj.pure:

@@ -150,7 +150,7 @@ class _Walk:
             return type(v), tuple(self.value(item, names) for item in v)
         if isinstance(v, np.ndarray):
             return Same(v), v.dtype, v.ndim, v.flags.num
-        if isinstance(v, FunctionType) and v.__module__.startswith(_OPERATORS):
+        if isinstance(v, FunctionType) and (v.__module__ or "").startswith(_OPERATORS):
             return Same(v)
         made = hasattr(v, "captured_functions") and not isinstance(v, type)
         if isinstance(v, FunctionType | Dispatcher) or made:
