@@ -30,8 +30,8 @@ def parse_type(text: str) -> Type:
         assert isinstance(element, Array)
         return RefList(element)
     if not text.startswith("array("):
-        name, _, lanes = text.partition("x")
-        return Scalar(text) if not lanes.isdecimal() else Scalar(name, int(lanes))
+        several = re.fullmatch(r"(\w*\d)x(\d+)", text)  # not the x of complex128
+        return Scalar(text) if several is None else Scalar(several[1], int(several[2]))
     dtype, rank, layout, *lock = text[6:-1].split(", ")
     number = parse_type(dtype)
     assert isinstance(number, Scalar)
