@@ -45,10 +45,11 @@ class Activity:
         inputs: Iterable[Sym],
         outputs: Iterable[Atom] | None,
         carries: Carries,
+        refuse: bool = True,
     ):
         """`inputs`: active parameters. `outputs`: seeded results and arrays (None: everything is useful).
 
-        `carries(op, k)` says whether operand k of the operation has a slope.
+        `carries(op, k)` says whether operand k of the operation has a slope. `refuse`: whether each needs a rule.
         Raises: UnsupportedError where an operation on varied complex numbers has no rule for them.
         """
         self._alias, self._carries = alias, carries
@@ -68,7 +69,8 @@ class Activity:
         self._close(self.varied_roots)
         self._fixpoint(self._forward, self._stmts)
         outputs = None if outputs is None else tuple(outputs)
-        refuse_without_rule(self._stmts, self._is_varied)
+        if refuse:
+            refuse_without_rule(self._stmts, self._is_varied)
         if outputs is None:
             self.scalars, self.roots = self.varied, self.varied_roots
             return

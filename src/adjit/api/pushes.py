@@ -133,6 +133,10 @@ class Tangent:
         for k in range(count):
             out[..., k] = self._found[k]
 
+    def lanes(self) -> Any:
+        """The array whose last axis the tangents are; None where there is none."""
+        return self._found[0]["lanes"] if self._packed else None
+
     def at(self, place: tuple[Any, ...], lane: int) -> Any:
         """One number of one tangent."""
         if self._packed:

@@ -21,7 +21,7 @@ from adjit.codegen.loose import loose
 from adjit.codegen.module import Glue, Module, Step, Unit, render
 from adjit.codegen.names import RESERVED, Names, is_reserved
 from adjit.errors import ArgumentError, UnsupportedError
-from adjit.ir.core import Call, Function, If, Raise, Stmt, Sym
+from adjit.ir.core import Call, Function, If, Raise, Span, Stmt, Sym
 from adjit.ir.structure import Spec, TupleSpec, leaves
 from adjit.ir.types import Array
 from adjit.ir.verify import verify
@@ -44,6 +44,7 @@ from adjit.transform.parts import parts
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
 from adjit.transform.reverse import Reversed, Wish, reverse
+from adjit.transform.sparsity import sparsity
 from adjit.transform.unread import unread
 from adjit.transform.values_only import values_only
 
@@ -55,7 +56,8 @@ _NO_LIMIT = 2**62
 class Request:
     """What is to be compiled. One spec per parameter of f; `active` has one flag per leaf.
 
-    kind: "joint" (forward and reverse in one call), "split" (forward, and a pullback), "forward" (tangents), "primal".
+    kind: "joint" (forward and reverse in one call), "split" (forward, and a pullback), "forward" (tangents), "primal",
+    "sparsity" (which inputs each output depends on).
     width: cotangents or tangents carried at once. packed: (forward) whether those of an array may lie side by side
     in one array (`runtime.lanes`) where the program allows it. aux: the result is (out, aux), and only out is seeded.
     final: (joint) the shadows of written arrays hold cotangents of their final values when they come in.
@@ -90,7 +92,8 @@ class Compiled:
     captured: the names of the captures. raises: whether every path ends in a `raise`, so that there is no result.
     stretches: whether the program depends on which extents of its arguments are one. located: whether it checks indices
     and says in an IndexError where it was. packed: whether tangents of arrays lie side by side; columns: then all
-    columns of a Jacobian in one call (`codegen.columns`), where that is known to do.
+    columns of a Jacobian in one call (`codegen.columns`), where that is known to do. reasons: why a pattern is that
+    of these floats only.
     """
 
     call: Callable[..., Any]
@@ -107,6 +110,7 @@ class Compiled:
     located: bool = False
     packed: bool = False
     columns: Callable[..., Any] | None = None
+    reasons: tuple[tuple[str, Span], ...] = ()
 
     @property
     def source(self) -> str:
@@ -208,6 +212,7 @@ def _compiled(
         meta["located"],
         meta["packed"],
         meta["columns"] and with_room(namespace[meta["columns"]], meta["lines"]),
+        meta["reasons"],
     )
 
 
@@ -253,6 +258,7 @@ def transformed(request: Request, primal: Primal) -> Made:
         "raises": _raises(function.body),
         "stretches": primal.stretches,
         "records": (),
+        "reasons": (),
         "pullback": None,
         "recording": False,
         "span": function.span,
@@ -267,7 +273,13 @@ def transformed(request: Request, primal: Primal) -> Made:
     taken = is_reserved(function.name) or (request.place and function.name in RESERVED_ON_DEVICE)
     if taken:  # by this name the generated text means something else
         primal = replace(primal, function=replace(function, name=f"{function.name}_function"))
-    build_kind = {"primal": _primal, "forward": _forward, "joint": _joint, "split": _split}[request.kind]
+    build_kind = {
+        "primal": _primal,
+        "forward": _forward,
+        "joint": _joint,
+        "split": _split,
+        "sparsity": _sparsity,
+    }[request.kind]
     made = build_kind(request, primal, active, meta)
     return replace(made, module=_limited_depth(made.module))
 
@@ -359,6 +371,14 @@ def _forward(request: Request, primal: Primal, active: tuple[Sym, ...], meta: di
         columns = columns_of(f"{function.name}_columns", unit.function, active[0]) if wanted else None
         meta["columns"] = columns and columns.name
     return Made(Module((unit,), (), _doc(primal, "value and tangents"), columns), meta)
+
+
+def _sparsity(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
+    pattern = sparsity(primal.function, active)
+    meta.update(call=pattern.function.name, reasons=pattern.reasons)
+    primal = replace(primal, error_model="numpy", fastmath=False)
+    unit = _unit(request, primal, pattern.function)
+    return Made(Module((unit,), (), _doc(primal, "what depends on what")), meta)
 
 
 def _seeded(request: Request, primal: Primal) -> tuple[int, ...]:

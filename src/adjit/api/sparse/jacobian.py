@@ -1,0 +1,227 @@
+"""`SparseJacobian`: Jacobians and Hessians as SciPy's sparse matrices, from few products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from adjit.api.derivative import Derivative
+from adjit.api.engine import Engine
+from adjit.api.plan import Leaves
+from adjit.api.pushes import Block, Pushes, Tangent
+from adjit.api.rows import Rows
+from adjit.api.sparse.check import disagreeing, named
+from adjit.api.sparse.columns import Columns
+from adjit.api.sparse.compression import compression
+from adjit.api.sparse.cotangents import swept
+from adjit.api.sparse.dependence import Dependence, derived_pattern
+from adjit.api.sparse.graphs import Index
+from adjit.api.sparse.pattern import Pattern, given_pattern
+from adjit.api.sparse.prepared import Facts, Prepared
+from adjit.api.sparse.products import Directions, Products
+from adjit.api.wrt import Wrt
+from adjit.errors import ArgumentError, CheckError
+from adjit.ir.structure import Spec
+
+
+class SparseJacobian(Derivative):
+    """A function that gives the Jacobian of f as a `scipy.sparse.csr_array` of shape (outputs, inputs).
+
+    Columns are the numbers that `wrt` names, side by side, rows those of the result below each other, arrays in C
+    order. The pattern is derived from the program (`aj.sparsity`) unless it is given; it and the colouring are kept
+    while shapes, integers and bools of the arguments are the same. A pattern that is given, or may be another one for
+    other floats, is checked in every call by one product more.
+    pattern: anything that SciPy takes for a matrix of that shape, entries that may be there stored or not zero.
+    symmetric: whether the matrix is (a Hessian): it takes fewer products then.
+    """
+
+    def __init__(self, f: Callable[..., Any], wrt: Wrt = 0, pattern: Any = None, symmetric: bool = False):
+        super().__init__(f, wrt, "sparse_jacobian")
+        self._given = None if pattern is None else given_pattern(pattern)
+        self._symmetric = symmetric
+        self._engine: Engine[Matrices] | None = None
+        self._kept: tuple[Matrices, Prepared] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.value_and_matrix(*args, **kwargs)[1]
+
+    def value_and_matrix(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """The value and the Jacobian. Arrays that f writes end as the plain call leaves them.
+
+        Raises: ArgumentError where a given pattern has not the Jacobian's shape; CheckError where it lacks entries.
+        """
+        plan, values, leaves = self._at(args, kwargs)
+        value, matrix, wrong = plan.run(leaves, self._prepared(plan, values, leaves))
+        if len(wrong) and self._given is None:  # floats choose another pattern by now
+            self._kept = None
+            value, matrix, wrong = plan.run(leaves, self._prepared(plan, values, leaves))
+        if len(wrong):
+            raise CheckError(
+                f"the sparsity pattern of {self.source_.name}() lacks entries in {named(wrong)}",
+                "give a pattern with all entries that can be there, or none: sparse=True",
+            )
+        return value, matrix
+
+    def prepare(self, *args: Any, **kwargs: Any) -> Prepared:
+        """The pattern and the colours for arguments like these. The function is not run, but for its pattern."""
+        return self._prepared(*self._at(args, kwargs))
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The generated source of the program that derives the pattern, for arguments like these."""
+        return self._at(args, kwargs)[0].dependence.compiled.source
+
+    def _at(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Matrices, tuple[Any, ...], Sequence[Any]]:
+        values = self._bind(args, kwargs)
+        plan = self._plans().plan(values)
+        return plan, values, plan.leaves.of(values)
+
+    def _prepared(self, plan: Matrices, values: tuple[Any, ...], leaves: Sequence[Any]) -> Prepared:
+        if self._kept is not None:
+            of, kept = self._kept
+            if of is plan and kept.facts.hold(plan.steering(leaves)):
+                return kept
+        pattern = plan.pattern(values) if self._given is None else plan.fitting(self._given, leaves)
+        if self._symmetric:
+            pattern = pattern.symmetric()
+        kept = plan.prepared(pattern, leaves, self._symmetric)
+        self._kept = plan, kept
+        return kept
+
+    def _plans(self) -> Engine[Matrices]:
+        if self._engine is None:
+            paths = self.paths
+
+            def make(engine: Engine[Matrices], specs: tuple[Spec, ...], _: Any) -> Matrices:
+                return Matrices(engine, specs, paths)
+
+            self._engine = Engine(self.source_, (self.kind, self.paths), make)
+        return self._engine
+
+
+class Matrices:
+    """The programs of one sparse Jacobian: the pattern's, and those of its products."""
+
+    def __init__(self, engine: Engine[Any], specs: tuple[Spec, ...], paths: tuple[str, ...]):
+        self._engine, self._specs, self._paths = engine, specs, paths
+        self._name = engine.source.name
+        self.leaves = Leaves(engine.source, specs)
+        self._columns = Columns(paths, self.leaves)
+        self._pushes = Pushes(engine, specs, self._columns.active, "jacobian")
+        self._rows = Rows(engine, specs, self._columns.active, "jacobian")
+
+    @cached_property
+    def dependence(self) -> Dependence:
+        """The pattern program."""
+        return Dependence(self._engine, self._specs, self._paths)
+
+    def steering(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        """What a pattern may follow from, floats apart: the leaves of the arguments, and captured arrays."""
+        captures = self.dependence.compiled.captures if "dependence" in self.__dict__ else ()
+        return [*leaves, *captures]
+
+    def pattern(self, values: tuple[Any, ...]) -> Pattern:
+        """The derived pattern."""
+        return derived_pattern(self.dependence, values)
+
+    def fitting(self, pattern: Pattern, leaves: Sequence[Any]) -> Pattern:
+        """A given pattern that has the Jacobian's shape. Raises ArgumentError."""
+        counted = _Rows(self._pushes.program(1).results.carrying)
+        self._pushes.run(list(map(_copied, leaves)), Directions((), 0, self._parts(None, leaves)), counted)
+        shape = (counted.count, sum(self._columns.sizes(leaves)))
+        if pattern.shape != shape:
+            raise ArgumentError(
+                f"the pattern has shape {pattern.shape}, and the Jacobian of {self._name}() {shape}",
+                "give one row per number of the result, one column per number that is differentiated by",
+            )
+        return pattern
+
+    def prepared(self, pattern: Pattern, leaves: Sequence[Any], symmetric: bool) -> Prepared:
+        """A pattern with all that its use takes."""
+        how = compression(pattern, symmetric)
+        checked = not pattern.proven
+        vector = np.random.default_rng(len(pattern.indices)).standard_normal(pattern.shape[1])
+        vectors = self._parts(vector, leaves) if checked else None
+        if how.mode == "forward":
+            directions = Directions(self._parts(how.colours, leaves), how.count, vectors)
+            at = how.places(pattern, self._sink(directions, pattern.shape[0]).strides)
+        else:
+            directions = Directions((), 0, vectors)
+            at = how.places(pattern, (1, pattern.shape[1]))
+        kept = self._buffers(directions, leaves) if how.mode == "forward" else None
+        facts = Facts(self.steering(leaves))
+        return Prepared(facts, pattern, how, at, directions, vector if checked else None, kept)
+
+    def _buffers(self, directions: Directions, leaves: Sequence[Any]) -> list[Block] | None:
+        """Directions that are written once, where a single pass leaves them as they are."""
+        program = self._pushes.program(directions.count)
+        if directions.count > program.width or any(program.compiled.written):
+            return None
+        blocks = self._pushes.blocks(program, leaves)
+        directions.fill(blocks, 0, directions.count)
+        directions.written = blocks
+        return blocks
+
+    def run(self, leaves: Sequence[Any], prepared: Prepared) -> tuple[Any, Any, Index]:
+        """The value, the matrix, and the rows in which a matrix that is not proven is wrong.
+
+        Arrays that f writes end as the plain call leaves them, or as they were where a row is wrong.
+        """
+        vector, how = prepared.vector, prepared.how
+        entry = None if vector is None else list(map(_copied, leaves))
+        tangent = None
+        rows = prepared.pattern.shape[0]
+        if how.mode == "forward":
+            value, products = self._pushed(leaves, prepared.directions, rows, prepared.blocks)
+            tangent, found = None if vector is None else products.direction(how.count), products.found
+        else:
+            if entry is not None:
+                products = self._pushed(list(map(_copied, leaves)), prepared.directions, rows)[1]
+                tangent = products.direction(0)
+            value, swept_rows = swept(self._rows, self._columns, self.leaves, leaves, how.colours, how.count)
+            found = swept_rows.reshape(-1)
+        matrix = prepared.matrix(found)
+        if entry is None or vector is None or tangent is None:
+            return value, matrix, _NONE
+        wrong = disagreeing(matrix, vector.astype(tangent.dtype), tangent)
+        if len(wrong):
+            for v, before in zip(leaves, entry, strict=True):
+                if isinstance(v, np.ndarray) and v.flags.writeable:
+                    v[...] = before
+        return value, matrix, wrong
+
+    def _sink(self, directions: Directions, rows: int) -> Products:
+        return Products(self._pushes.program(directions.count), directions.count, rows)
+
+    def _pushed(
+        self, leaves: Sequence[Any], directions: Directions, rows: int, blocks: list[Block] | None = None
+    ) -> tuple[Any, Products]:
+        sink = self._sink(directions, rows)
+        return self._pushes.run(leaves, directions, sink, blocks), sink
+
+    def _parts(self, flat: np.ndarray[Any, Any] | None, leaves: Sequence[Any]) -> list[Any]:
+        """What belongs to the columns, as one array per active leaf; zeros of None."""
+        flat = np.zeros(sum(self._columns.sizes(leaves))) if flat is None else flat
+        return self._columns.split(flat, leaves, lambda part, shape, _: part.reshape(shape))
+
+
+class _Rows:
+    """Counts the numbers of a result (`pushes.Sink`)."""
+
+    def __init__(self, carrying: Sequence[int]):
+        self._carrying, self.count = carrying, 0
+
+    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
+        self.count = sum(math.prod(np.shape(flat[k])) for k in self._carrying)
+
+
+_NONE = np.empty(0, np.int64)
+
+
+def _copied(v: Any) -> Any:
+    return v.copy(order="K") if isinstance(v, np.ndarray) else v
