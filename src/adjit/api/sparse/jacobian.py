@@ -47,18 +47,21 @@ class SparseJacobian(Derivative):
         self._kept: tuple[Matrices, Prepared] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.value_and_matrix(*args, **kwargs)[1]
+        return self._run(args, kwargs, False)[1]
 
     def value_and_matrix(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the Jacobian. Arrays that f writes end as the plain call leaves them.
 
         Raises: ArgumentError where a given pattern has not the Jacobian's shape; CheckError where it lacks entries.
         """
+        return self._run(args, kwargs, True)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], with_value: bool) -> tuple[Any, Any]:
         plan, values, leaves = self._at(args, kwargs)
-        value, matrix, wrong = plan.run(leaves, self._prepared(plan, values, leaves))
+        value, matrix, wrong = plan.run(leaves, self._prepared(plan, values, leaves), with_value)
         if len(wrong) and self._given is None:  # floats choose another pattern by now
             self._kept = None
-            value, matrix, wrong = plan.run(leaves, self._prepared(plan, values, leaves))
+            value, matrix, wrong = plan.run(leaves, self._prepared(plan, values, leaves), with_value)
         if len(wrong):
             raise CheckError(
                 f"the sparsity pattern of {self.source_.name}() lacks entries in {named(wrong)}",
@@ -112,7 +115,8 @@ class Matrices:
         self._name = engine.source.name
         self.leaves = Leaves(engine.source, specs)
         self._columns = Columns(paths, self.leaves)
-        self._pushes = Pushes(engine, specs, self._columns.active, "jacobian")
+        self._pushes = Pushes(engine, specs, self._columns.active, "jacobian", value=False)
+        self._with_value = Pushes(engine, specs, self._columns.active, "jacobian")
         self._rows = Rows(engine, specs, self._columns.active, "jacobian")
 
     @cached_property
@@ -131,7 +135,7 @@ class Matrices:
 
     def fitting(self, pattern: Pattern, leaves: Sequence[Any]) -> Pattern:
         """A given pattern that has the Jacobian's shape. Raises ArgumentError."""
-        counted = _Rows(self._pushes.program(1).results.carrying)
+        counted = _Rows()
         self._pushes.run(list(map(_copied, leaves)), Directions((), 0, self._parts(None, leaves)), counted)
         shape = (counted.count, sum(self._columns.sizes(leaves)))
         if pattern.shape != shape:
@@ -167,8 +171,8 @@ class Matrices:
         directions.written = blocks
         return blocks
 
-    def run(self, leaves: Sequence[Any], prepared: Prepared) -> tuple[Any, Any, Index]:
-        """The value, the matrix, and the rows in which a matrix that is not proven is wrong.
+    def run(self, leaves: Sequence[Any], prepared: Prepared, with_value: bool) -> tuple[Any, Any, Index]:
+        """The value (or None), the matrix, and the rows in which a matrix that is not proven is wrong.
 
         Arrays that f writes end as the plain call leaves them, or as they were where a row is wrong.
         """
@@ -177,11 +181,14 @@ class Matrices:
         tangent = None
         rows = prepared.pattern.shape[0]
         if how.mode == "forward":
-            value, products = self._pushed(leaves, prepared.directions, rows, prepared.blocks)
+            pushes = self._with_value if with_value else self._pushes
+            products = self._sink(prepared.directions, rows)
+            value = pushes.run(leaves, prepared.directions, products, prepared.blocks)
             tangent, found = None if vector is None else products.direction(how.count), products.found
         else:
             if entry is not None:
-                products = self._pushed(list(map(_copied, leaves)), prepared.directions, rows)[1]
+                products = self._sink(prepared.directions, rows)
+                self._pushes.run(list(map(_copied, leaves)), prepared.directions, products)
                 tangent = products.direction(0)
             value, swept_rows = swept(self._rows, self._columns, self.leaves, leaves, how.colours, how.count)
             found = swept_rows.reshape(-1)
@@ -198,12 +205,6 @@ class Matrices:
     def _sink(self, directions: Directions, rows: int) -> Products:
         return Products(self._pushes.program(directions.count), directions.count, rows)
 
-    def _pushed(
-        self, leaves: Sequence[Any], directions: Directions, rows: int, blocks: list[Block] | None = None
-    ) -> tuple[Any, Products]:
-        sink = self._sink(directions, rows)
-        return self._pushes.run(leaves, directions, sink, blocks), sink
-
     def _parts(self, flat: np.ndarray[Any, Any] | None, leaves: Sequence[Any]) -> list[Any]:
         """What belongs to the columns, as one array per active leaf; zeros of None."""
         flat = np.zeros(sum(self._columns.sizes(leaves))) if flat is None else flat
@@ -213,11 +214,10 @@ class Matrices:
 class _Rows:
     """Counts the numbers of a result (`pushes.Sink`)."""
 
-    def __init__(self, carrying: Sequence[int]):
-        self._carrying, self.count = carrying, 0
+    count = 0
 
-    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
-        self.count = sum(math.prod(np.shape(flat[k])) for k in self._carrying)
+    def take(self, tangents: Sequence[Tangent], start: int, stop: int) -> None:
+        self.count = sum(math.prod(tangent.shape) for tangent in tangents)
 
 
 _NONE = np.empty(0, np.int64)

@@ -55,8 +55,8 @@ class Products:
 
     def __init__(self, program: Program, count: int, rows: int):
         results = program.results
-        self._carrying = [(k, results.all[k]) for k in results.carrying]
-        one = len(self._carrying) == 1 and isinstance(self._carrying[0][1].type, Array)
+        self._carrying = [results.all[k] for k in results.carrying]
+        one = len(self._carrying) == 1 and isinstance(self._carrying[0].type, Array)
         self.whole = program.packed and one and count <= program.width
         self.strides = (program.width, 1) if self.whole else (1, rows)
         self._count, self._rows = count, rows
@@ -67,20 +67,20 @@ class Products:
         start = number * self.strides[1]
         return self.found[start :: self.strides[0]] if self.whole else self.found[start : start + self._rows]
 
-    def take(self, flat: Sequence[Any], tangents: Sequence[Tangent], start: int, stop: int) -> None:
+    def take(self, tangents: Sequence[Tangent], start: int, stop: int) -> None:
         """Keep the tangents of a pass."""
         if self.whole:
             self.found = tangents[0].lanes().reshape(-1)
             return
         if start == 0:
-            dtype = np.result_type(*(dtype_of(leaf) for _, leaf in self._carrying))
+            dtype = np.result_type(*map(dtype_of, self._carrying))
             self.found = np.empty(self._count * self._rows, dtype)
         at, rows = 0, self.found.reshape(self._count, self._rows)[start:stop]
-        for (k, _), tangent in zip(self._carrying, tangents, strict=True):
-            shape = np.shape(flat[k])
-            part = rows[:, at : at + math.prod(shape)].reshape(stop - start, *shape)
+        for tangent in tangents:
+            size = math.prod(tangent.shape)
+            part = rows[:, at : at + size].reshape(stop - start, *tangent.shape)
             tangent.into(np.moveaxis(part, 0, -1), stop - start)
-            at += math.prod(shape)
+            at += size
 
 
 def dtype_of(leaf: Leaf) -> np.dtype[Any]:
