@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from adjit.api.pure import pure as pure
     from adjit.api.races import RaceReport as RaceReport
     from adjit.api.races import check_races as check_races
-    from adjit.api.sparse.jacobian import SparseJacobian as SparseJacobian
     from adjit.api.sparse.sparsity import sparsity as sparsity
     from adjit.api.stop_gradient import stop_gradient as stop_gradient
     from adjit.api.vjp import vjp as vjp
@@ -73,7 +72,6 @@ __all__ = [
     "RaceReport",
     "Result",
     "Reverse",
-    "SparseJacobian",
     "UnsupportedError",
     "atomic_add",
     "atomic_max",
@@ -133,7 +131,6 @@ _HOMES = {
     "adjit.api.prepare": ("prepare",),
     "adjit.api.pure": ("pure",),
     "adjit.api.races": ("RaceReport", "check_races"),
-    "adjit.api.sparse.jacobian": ("SparseJacobian",),
     "adjit.api.sparse.sparsity": ("sparsity",),
     "adjit.api.stop_gradient": ("stop_gradient",),
     "adjit.api.vjp": ("vjp",),

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.optimize import rosen, rosen_hess
 
 import adjit as aj
-from adjit import SparseJacobian
+from adjit.api.sparse.jacobian import SparseJacobian
 
 
 def diffusion(u):
@@ -133,6 +133,34 @@ def test_hessian():
     assert np.allclose(found.toarray(), rosen_hess(x), rtol=1e-12)
     assert (found != found.T).nnz == 0
     assert rosen(x) == pytest.approx(rosenbrock(x))
+
+
+def test_operators_make_sparse_matrices():
+    x = np.linspace(-1, 2, 30)
+    assert np.array_equal(aj.jacobian(diffusion, sparse=True)(x).toarray(), aj.jacfwd(diffusion)(x))
+    band = np.eye(30) + np.eye(30, k=1) + np.eye(30, k=-1)
+    assert np.array_equal(aj.jacobian(diffusion, sparse=band)(x).toarray(), aj.jacfwd(diffusion)(x))
+    for sparse in (True, band):
+        assert np.allclose(aj.hessian(rosenbrock, sparse=sparse)(x).toarray(), rosen_hess(x), rtol=1e-12)
+    with pytest.raises(aj.CheckError):
+        aj.hessian(rosenbrock, sparse=np.eye(30))(x)
+
+    def of_two(a, b):
+        s = 0.0
+        for i in range(1, len(a)):
+            s += a[i] * b * b * a[i - 1] + a[i] ** 3
+        return s
+
+    a = np.linspace(1, 2, 6)
+    found = aj.hessian(of_two, wrt=("b", 0), sparse=True)(a, 1.5).toarray()
+    blocks = aj.hessian(of_two, wrt=("b", 0))(a, 1.5)
+    right = np.block(
+        [
+            [np.reshape(blocks[0][0], (1, 1)), np.reshape(blocks[0][1], (1, 6))],
+            [np.reshape(blocks[1][0], (6, 1)), blocks[1][1]],
+        ]
+    )
+    assert np.allclose(found, right, rtol=1e-13)
 
 
 def test_star_colouring_of_a_random_graph_recovers_every_entry():

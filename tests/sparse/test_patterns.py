@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import adjit as aj
+from adjit.api.sparse.jacobian import SparseJacobian
 from tests.sparse.programs import PROGRAMS, Program
 
 POINTS = 60
@@ -57,7 +58,7 @@ def test_pattern_holds_every_entry(program: Program, uncompiled: None) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_compressed_is_dense(program: Program, uncompiled: None) -> None:
-    sparse = aj.SparseJacobian(program.f)
+    sparse = SparseJacobian(program.f)
     for x in points(program)[:4]:
         given, plain = x.copy(), x.copy()
         found = sparse(given, *args_of(program))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -24,17 +24,31 @@ from adjit.runtime.foreign import ForeignArrays
 
 if TYPE_CHECKING:
     from adjit.api.report import Report
+    from adjit.api.sparse.jacobian import SparseJacobian
 
 
-def hessian(f: Callable[..., Any], wrt: Wrt = 0) -> Hessian:
+@overload
+def hessian(f: Callable[..., Any], wrt: Wrt = 0, sparse: Literal[False] = False) -> Hessian: ...
+
+
+@overload
+def hessian(f: Callable[..., Any], wrt: Wrt = 0, *, sparse: Any) -> Hessian | SparseJacobian: ...
+
+
+def hessian(f: Callable[..., Any], wrt: Wrt = 0, sparse: Any = False) -> Hessian | SparseJacobian:
     """The Hessian of a scalar function: the Jacobian of its gradient, in passes of up to 16 columns.
 
     Returns: a function of f's arguments. For an argument of shape `s` it gives an array of shape `(*s, *s)`, a
     number for a number; for a tuple of `wrt` a tuple of tuples, of which item (j, k) is the derivative by k of the
     gradient by j. Arrays that f writes end as the plain call leaves them.
+    sparse: as `jacobian`'s; a symmetric pattern takes fewer products.
     Raises: as `jacfwd`, and ArgumentError if f does not return one real number.
     """
-    return Hessian(f, wrt)
+    if sparse is False:
+        return Hessian(f, wrt)
+    from adjit.api.sparse.jacobian import SparseJacobian
+
+    return SparseJacobian(grad(f, wrt), wrt, None if sparse is True else sparse, symmetric=True)
 
 
 class Hessian(Derivative):

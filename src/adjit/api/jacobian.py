@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from adjit.runtime.memory import available
 
 if TYPE_CHECKING:
     from adjit.api.report import Report
+    from adjit.api.sparse.jacobian import SparseJacobian
 
 _PASS_COST, _ROW_COST = 2.0, 3.0
 """What a forward pass of one tangent and what a reverse sweep cost, in calls of the function."""
@@ -53,13 +54,28 @@ def jacrev(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
     return Jacobian(f, wrt, "jacrev")
 
 
-def jacobian(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
+@overload
+def jacobian(f: Callable[..., Any], wrt: Wrt = 0, sparse: Literal[False] = False) -> Jacobian: ...
+
+
+@overload
+def jacobian(f: Callable[..., Any], wrt: Wrt = 0, *, sparse: Any) -> Jacobian | SparseJacobian: ...
+
+
+def jacobian(f: Callable[..., Any], wrt: Wrt = 0, sparse: Any = False) -> Jacobian | SparseJacobian:
     """The Jacobian of f by the mode that costs less: `.mode(*args)` says which.
 
     As `jacfwd`. Counts decide: reverse mode where the result has fewer numbers than forward mode takes passes, by
     what the two cost.
+    sparse: True for one `scipy.sparse.csr_array` of shape (outputs, inputs), whose pattern is derived from the program
+    (`aj.sparsity`); or the pattern, anything that SciPy takes for a matrix, which is checked in every call.
+    Raises: with `sparse` also CheckError where a given pattern lacks entries.
     """
-    return Jacobian(f, wrt, "jacobian")
+    if sparse is False:
+        return Jacobian(f, wrt, "jacobian")
+    from adjit.api.sparse.jacobian import SparseJacobian
+
+    return SparseJacobian(f, wrt, None if sparse is True else sparse)
 
 
 class Jacobian(Derivative):

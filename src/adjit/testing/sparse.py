@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import adjit as aj
+from adjit.api.sparse.jacobian import SparseJacobian
 from adjit.testing.subject import Subject, leaves, require
 
 _POINTS = 2
@@ -22,7 +23,7 @@ def check_sparsity(subject: Subject, rng: np.random.Generator) -> None:
     f = aj.pure(subject.function)
     moving = subject.moving()
     args = subject.call_args(subject.place().args, subject.function)
-    sparse = aj.SparseJacobian(f, wrt=moving)
+    sparse = SparseJacobian(f, wrt=moving)
     pattern = sparse.prepare(*args).pattern
     inside = pattern.matrix().toarray()
     dense = jacobian(f, args, moving)

@@ -14,16 +14,20 @@ _SHOWN = 8
 
 
 def disagreeing(
-    matrix: Any, vector: np.ndarray[Any, Any], tangent: np.ndarray[Any, Any]
+    matrix: Any, vector: np.ndarray[Any, Any], tangent: np.ndarray[Any, Any], single: bool
 ) -> np.ndarray[Any, Any]:
-    """The rows in which `matrix @ vector` is not the tangent, to rounding relative to the sum of their terms."""
+    """The rows in which `matrix @ vector` is not the tangent, to rounding relative to the sum of their terms.
+
+    single: whether the program computes in single precision somewhere.
+    """
+    eps = np.finfo(np.float32 if single else tangent.dtype).eps
     with np.errstate(invalid="ignore", over="ignore"):
         product = matrix @ vector
         terms = abs(matrix) @ abs(vector)
         sizes = np.maximum(terms, abs(tangent))
         finite = sizes[np.isfinite(sizes)]
-        least = 32 * np.finfo(tangent.dtype).eps * finite.max(initial=0.0)
-        near = abs(product - tangent) <= np.sqrt(np.finfo(tangent.dtype).eps) * sizes + least
+        least = 32 * eps * finite.max(initial=0.0)
+        near = abs(product - tangent) <= np.sqrt(eps) * sizes + least
         lost = ~np.isfinite(product) & ~np.isfinite(tangent)
     return np.flatnonzero(~(near | lost))
 

@@ -26,6 +26,7 @@ from adjit.api.sparse.products import Directions, Products
 from adjit.api.wrt import Wrt
 from adjit.errors import ArgumentError, CheckError
 from adjit.ir.structure import Spec
+from adjit.runtime.foreign import ForeignArrays
 
 
 class SparseJacobian(Derivative):
@@ -81,7 +82,13 @@ class SparseJacobian(Derivative):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Matrices, tuple[Any, ...], Sequence[Any]]:
         values = self._bind(args, kwargs)
-        plan = self._plans().plan(values)
+        try:
+            plan = self._plans().plan(values)
+        except ForeignArrays as foreign:
+            raise ArgumentError(
+                f"sparse derivatives are of NumPy arrays, and {self.source_.name}() is given others",
+                "pass NumPy arrays (np.asarray shares the memory of those on the host)",
+            ) from foreign
         return plan, values, plan.leaves.of(values)
 
     def _prepared(self, plan: Matrices, values: tuple[Any, ...], leaves: Sequence[Any]) -> Prepared:
@@ -159,7 +166,8 @@ class Matrices:
             at = how.places(pattern, (1, pattern.shape[1]))
         kept = self._buffers(directions, leaves) if how.mode == "forward" else None
         facts = Facts(self.steering(leaves))
-        return Prepared(facts, pattern, how, at, directions, vector if checked else None, kept)
+        single = checked and "float32" in self._pushes.program(directions.count).compiled.source
+        return Prepared(facts, pattern, how, at, directions, vector if checked else None, kept, single)
 
     def _buffers(self, directions: Directions, leaves: Sequence[Any]) -> list[Block] | None:
         """Directions that are written once, where a single pass leaves them as they are."""
@@ -195,7 +203,7 @@ class Matrices:
         matrix = prepared.matrix(found)
         if entry is None or vector is None or tangent is None:
             return value, matrix, _NONE
-        wrong = disagreeing(matrix, vector.astype(tangent.dtype), tangent)
+        wrong = disagreeing(matrix, vector.astype(tangent.dtype), tangent, prepared.single)
         if len(wrong):
             for v, before in zip(leaves, entry, strict=True):
                 if isinstance(v, np.ndarray) and v.flags.writeable:

@@ -46,6 +46,7 @@ class Prepared:
 
     facts: what arguments they hold for. at: where each entry is among the products. directions: those of the colours,
     and the one to check. vector: that one, None where the pattern is proven. blocks: buffers that hold the directions.
+    single: (not proven) whether the program computes in single precision somewhere.
     """
 
     facts: Facts
@@ -55,6 +56,7 @@ class Prepared:
     directions: Directions
     vector: np.ndarray[Any, Any] | None
     blocks: list[Block] | None
+    single: bool
 
     def matrix(self, products: np.ndarray[Any, Any]) -> Any:
         """The entries as a `scipy.sparse.csr_array` of its own."""
