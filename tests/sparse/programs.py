@@ -60,6 +60,17 @@ def branch_out_of_range(x):
     return y
 
 
+def guarded_branch(x):
+    """The condition's part without floats keeps the other side's index in range (and from wrapping around)."""
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        if i > 1 and x[i] > 0:
+            y[i] = x[i - 2] * x[i]
+        else:
+            y[i] = x[i] * x[i]
+    return y
+
+
 def nested_branches(x):
     y = np.zeros(len(x))
     for i in range(1, len(x) - 1):
@@ -395,6 +406,7 @@ PROGRAMS = (
     Program(shifts),
     Program(branch),
     Program(branch_out_of_range, tight=False),
+    Program(guarded_branch),
     Program(nested_branches),
     Program(branch_keeps_old),
     Program(scratch_in_branch),

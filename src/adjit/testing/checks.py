@@ -38,6 +38,7 @@ from adjit.testing.programs.nodes import Program
 from adjit.testing.programs.probe import Probed, Rejected, validate
 from adjit.testing.reuse import forget, reused
 from adjit.testing.second_order import check_second_order
+from adjit.testing.sparse import check_sparsity
 from adjit.testing.subject import CheckFailure, Subject, is_float_array, leaves
 from adjit.transform import parts
 
@@ -54,6 +55,7 @@ TURNS: dict[bool, dict[str, frozenset[int]]] = {
         "vjp": frozenset({1, 6, 9, 14}),
         "layouts": frozenset({4, 7, 12, 15}),
         "batches": frozenset({2, 5, 10, 13}),
+        "sparsity": frozenset({3, 6, 11, 14}),
     },
     True: {
         "second order": frozenset({2, 5, 10, 13}),
@@ -61,6 +63,7 @@ TURNS: dict[bool, dict[str, frozenset[int]]] = {
         "vjp": frozenset({6, 9}),
         "layouts": frozenset({12, 15}),
         "batches": frozenset({4, 7}),
+        "sparsity": frozenset({1, 8}),
     },
 }
 """Checks that are builds of their own, which is what a check costs: the seeds, modulo 16, that make them, uncompiled
@@ -232,6 +235,8 @@ def _check_all(subject: Subject, turn: set[str], rng: np.random.Generator) -> No
         check_vjp(subject, gradient)
     if subject.forward and "batches" in turn:
         check_batches(subject, rng)
+    if subject.forward and "sparsity" in turn:
+        check_sparsity(subject, rng)
     _check_layouts(subject, gradient, anew="layouts" in turn)
 
 

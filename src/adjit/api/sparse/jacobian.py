@@ -21,7 +21,7 @@ from adjit.api.sparse.cotangents import swept
 from adjit.api.sparse.dependence import Dependence, derived_pattern
 from adjit.api.sparse.graphs import Index
 from adjit.api.sparse.pattern import Pattern, given_pattern
-from adjit.api.sparse.prepared import Facts, Prepared
+from adjit.api.sparse.prepared import Facts, Prepared, Short
 from adjit.api.sparse.products import Directions, Products
 from adjit.api.wrt import Wrt
 from adjit.errors import ArgumentError, CheckError
@@ -167,7 +167,17 @@ class Matrices:
         kept = self._buffers(directions, leaves) if how.mode == "forward" else None
         facts = Facts(self.steering(leaves))
         single = checked and "float32" in self._pushes.program(directions.count).compiled.source
-        return Prepared(facts, pattern, how, at, directions, vector if checked else None, kept, single)
+        short = None if checked or kept is None else self._short(directions, kept, pattern.shape[0])
+        return Prepared(facts, pattern, how, at, directions, vector if checked else None, kept, single, short)
+
+    def _short(self, directions: Directions, blocks: list[Block], rows: int) -> Short | None:
+        """All that a call does where one pass of a program that writes no argument leaves its one result packed."""
+        compiled = self._pushes.program(directions.count).compiled
+        if not self._sink(directions, rows).whole:
+            return None
+        call, at = compiled.call, compiled.n_results
+        more = (*compiled.captures, *(s for b in blocks for s in b.given))
+        return lambda leaves: call(*leaves, *more)[at]["lanes"].reshape(-1)
 
     def _buffers(self, directions: Directions, leaves: Sequence[Any]) -> list[Block] | None:
         """Directions that are written once, where a single pass leaves them as they are."""
@@ -184,6 +194,8 @@ class Matrices:
 
         Arrays that f writes end as the plain call leaves them, or as they were where a row is wrong.
         """
+        if prepared.short is not None and not with_value:
+            return None, prepared.matrix(prepared.short(leaves)), _NONE
         vector, how = prepared.vector, prepared.how
         entry = None if vector is None else list(map(_copied, leaves))
         tangent = None

@@ -45,12 +45,16 @@ class Pattern:
 
     def matrix(self) -> Any:
         """A boolean `scipy.sparse.csr_array` with attributes `proven` and `reasons`."""
+        found = self.plain_matrix()
+        found.proven, found.reasons = self.proven, self.reasons
+        return found
+
+    def plain_matrix(self) -> Any:
+        """A boolean `scipy.sparse.csr_array`, indices as small as they can be."""
         data = np.ones(len(self.indices), np.bool_)
         small = max(len(data), *self.shape) <= np.iinfo(np.int32).max
         indices, indptr = (a.astype(np.int32 if small else np.int64) for a in (self.indices, self.indptr))
-        found = scipy_sparse().csr_array((data, indices, indptr), shape=self.shape)
-        found.proven, found.reasons = self.proven, self.reasons
-        return found
+        return scipy_sparse().csr_array((data, indices, indptr), shape=self.shape)
 
     def symmetric(self) -> Pattern:
         """With (j, i) for each (i, j)."""

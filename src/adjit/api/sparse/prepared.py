@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +14,8 @@ from adjit.api.sparse.compression import Compression
 from adjit.api.sparse.graphs import Index
 from adjit.api.sparse.pattern import Pattern
 from adjit.api.sparse.products import Directions
+
+Short = Callable[[Sequence[Any]], Any]
 
 
 class Facts:
@@ -46,7 +47,8 @@ class Prepared:
 
     facts: what arguments they hold for. at: where each entry is among the products. directions: those of the colours,
     and the one to check. vector: that one, None where the pattern is proven. blocks: buffers that hold the directions.
-    single: (not proven) whether the program computes in single precision somewhere.
+    single: (not proven) whether the program computes in single precision somewhere. short: from the leaves to the
+    products, where that is one call.
     """
 
     facts: Facts
@@ -57,15 +59,18 @@ class Prepared:
     vector: np.ndarray[Any, Any] | None
     blocks: list[Block] | None
     single: bool
+    short: Short | None
 
     def matrix(self, products: np.ndarray[Any, Any]) -> Any:
         """The entries as a `scipy.sparse.csr_array` of its own."""
-        made = copy(self._form)
+        form = self._form
+        made = object.__new__(type(form))
+        made.__dict__.update(form.__dict__)
         made.data = products[self.at]
-        made.indices, made.indptr = made.indices.copy(), made.indptr.copy()
+        made.indices, made.indptr = form.indices.copy(), form.indptr.copy()
         return made
 
     @cached_property
     def _form(self) -> Any:
-        """The matrix without its entries. (To make one anew costs more than a pass.)"""
-        return self.pattern.matrix()
+        """The matrix without its entries. (To make one anew by SciPy's checks costs more than a pass.)"""
+        return self.pattern.plain_matrix()

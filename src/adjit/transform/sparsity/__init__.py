@@ -26,6 +26,7 @@ from adjit.ir.types import INT64, Array
 from adjit.ir.visit import walk
 from adjit.transform.clean import clean
 from adjit.transform.prepare import forward_views
+from adjit.transform.sparsity.conjuncts import conjuncts
 from adjit.transform.sparsity.emit import Emit, Facts
 from adjit.transform.sparsity.names import one_name
 from adjit.transform.sparsity.needed import Needed
@@ -57,7 +58,7 @@ def sparsity(function: Function, inputs: tuple[Sym, ...]) -> Pattern:
                 s.span,
             )
     function = clean(forward_views(one_name(opened(function))), keep_raising=True)
-    function = shared_stores(function)
+    function = shared_stores(conjuncts(function))
     alias = Alias(function)
     outputs = tuple(a for a in function.results if a.type.differentiable)
     activity = Activity(function, alias, inputs, outputs, carries, refuse=False)
