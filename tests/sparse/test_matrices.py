@@ -358,6 +358,20 @@ def test_functions_that_call_themselves_are_refused():
     assert np.allclose(given(np.full(3, 2.0), 2).toarray(), np.eye(3) * 4)
 
 
+def test_a_sparse_matrix_is_not_differentiated():
+    sparse, x = aj.jacobian(diffusion, sparse=True), np.ones(4)
+    for attempt in (
+        lambda: aj.jvp(sparse, (x,), (x,)),
+        lambda: aj.jacfwd(sparse)(x),
+        lambda: aj.sparsity(sparse, x),
+        lambda: aj.jit(sparse)(x),
+    ):
+        with pytest.raises(aj.UnsupportedError, match="a sparse matrix cannot be differentiated"):
+            attempt()
+    nested = aj.sparsity(aj.jacfwd(lambda x: x**3), x)
+    assert nested.proven and nested.shape == (16, 4) and nested.nnz == 16
+
+
 def test_scipy_is_asked_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "scipy.sparse", None)
     with pytest.raises(aj.ArgumentError, match="pip install scipy"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
+from adjit.errors import UnsupportedError
 from adjit.frontend import fingerprint as source_fingerprint
 from adjit.frontend import lower
 from adjit.ir.core import Derive, Function
@@ -55,6 +56,11 @@ class Gradient(Protocol):
 
 
 def _derived(f: Gradient, specs: tuple[Spec, ...]) -> Primal:
+    if f.kind == "sparse_jacobian":
+        reason = "a sparse matrix cannot be differentiated, and is no result of a program"
+        raise UnsupportedError(
+            reason, "use aj.jacobian(f) without sparse=, or aj.jvp, inside another operator"
+        )
     primal = primal_of(f.base, specs)
     if f.pure:
         primal = replace(primal, **pure(primal.function, primal.out))
