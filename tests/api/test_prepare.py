@@ -74,6 +74,36 @@ def test_written_arguments() -> None:
         assert np.array_equal(u, aj.pure(f)(u0)[1][0])
 
 
+def test_sparse_matrices() -> None:
+    def rate(u: np.ndarray, w: float) -> np.ndarray:
+        r = np.zeros(len(u))
+        for i in range(1, len(u) - 1):
+            r[i] = u[i + 1] * w - 2 * u[i] + u[i - 1]
+            if u[i] > 0.5:
+                r[i] -= u[i] * (u[i] - u[i - 1])
+        return r
+
+    def sweep(u: np.ndarray) -> np.ndarray:
+        for i in range(1, len(u)):
+            u[i] = u[i] * u[i - 1] if i % 2 else u[i]
+        return u
+
+    u = RNG.random(50)
+    prepared = aj.prepare(partial(aj.jacobian, sparse=True), rate, u, 2.0)
+    first = prepared(u, 2.0)
+    assert prepared(u + 0.1, 3.0) is first
+    assert np.allclose(first.toarray(), aj.jacobian(rate)(u + 0.1, 3.0))
+    assert np.allclose(prepared.value, rate(u + 0.1, 3.0))
+    prepared = aj.prepare(partial(aj.hessian, sparse=True), loss, u, 2.0)
+    prepared(u, 2.0)
+    assert np.allclose(prepared(u, 3.0).toarray(), aj.hessian(loss)(u, 3.0))
+    prepared = aj.prepare(partial(aj.jacobian, sparse=True), sweep, u.copy())
+    prepared(u.copy())
+    v = u.copy()
+    assert np.allclose(prepared(v).toarray(), aj.jacobian(sweep)(u.copy()))
+    assert np.array_equal(v, sweep(u.copy()))
+
+
 def test_it_allocates_nothing_of_its_own() -> None:
     x = RNG.standard_normal(100_000)
     prepared = aj.prepare(aj.grad, loss, x, 2.0)

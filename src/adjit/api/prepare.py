@@ -32,6 +32,8 @@ def prepare(op: Callable[..., Any], f: Callable[..., Any], *args: Any, **kwargs:
         return Prepared(made, _Gradient(made), args, kwargs)
     if isinstance(made, Jacobian | Hessian):
         return Prepared(made, _Matrix(made), args, kwargs)
+    if getattr(made, "kind", "") == "sparse_jacobian":
+        return Prepared(made, _Sparse(made), args, kwargs)
     name = getattr(op.func if isinstance(op, functools.partial) else op, "__name__", repr(op))
     raise ArgumentError(
         f"prepare does not know {name}",
@@ -114,3 +116,39 @@ class _Matrix:
 
     def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]:
         return plan.run(values, buffers)
+
+
+class _Sparse:
+    """Sparse Jacobians and Hessians: one matrix, whose entries are written again."""
+
+    def __init__(self, made: Any):
+        self._of = made
+
+    def plan(self, values: tuple[Any, ...]) -> Any:
+        return self._of.plan(values)
+
+    def buffers(self, plan: Any, values: tuple[Any, ...]) -> Any:
+        return _Entries()
+
+    def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]:
+        leaves = plan.leaves.of(values)
+        kept = self._of.kept(plan, values, leaves)
+        if buffers.matrix is not None and kept is buffers.kept and buffers.both is not None:
+            value, products = buffers.both(leaves)
+            products.take(kept.at, out=buffers.matrix.data, mode="clip")
+            return value, buffers.matrix
+        value, matrix = self._of.run(plan, values, leaves, True)
+        if buffers.matrix is not None and matrix.nnz == buffers.matrix.nnz and kept is buffers.kept:
+            buffers.matrix.data[...] = matrix.data
+        else:  # the first call, or integers or floats have chosen another pattern
+            kept = self._of.kept(plan, values, leaves)
+            buffers.matrix, buffers.kept, buffers.both = matrix, kept, plan.both(kept)
+        return value, buffers.matrix
+
+
+class _Entries:
+    """The matrix, the pattern that it has, and how value and products come in one call (see `Matrices.both`)."""
+
+    matrix: Any = None
+    kept: Any = None
+    both: Any = None

@@ -48,21 +48,23 @@ class SparseJacobian(Derivative):
         self._kept: tuple[Matrices, Prepared] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._run(args, kwargs, False)[1]
+        return self.run(*self._at(args, kwargs), False)[1]
 
     def value_and_matrix(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the Jacobian. Arrays that f writes end as the plain call leaves them.
 
         Raises: ArgumentError where a given pattern has not the Jacobian's shape; CheckError where it lacks entries.
         """
-        return self._run(args, kwargs, True)
+        return self.run(*self._at(args, kwargs), True)
 
-    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], with_value: bool) -> tuple[Any, Any]:
-        plan, values, leaves = self._at(args, kwargs)
-        value, matrix, wrong = plan.run(leaves, self._prepared(plan, values, leaves), with_value)
+    def run(
+        self, plan: Matrices, values: tuple[Any, ...], leaves: Sequence[Any], with_value: bool
+    ) -> tuple[Any, Any]:
+        """The value (None if it is not wanted) and the Jacobian, by the programs of `plan`."""
+        value, matrix, wrong = plan.run(leaves, self.kept(plan, values, leaves), with_value)
         if len(wrong) and self._given is None:  # floats choose another pattern by now
             self._kept = None
-            value, matrix, wrong = plan.run(leaves, self._prepared(plan, values, leaves), with_value)
+            value, matrix, wrong = plan.run(leaves, self.kept(plan, values, leaves), with_value)
         if len(wrong):
             raise CheckError(
                 f"the sparsity pattern of {self.source_.name}() lacks entries in {named(wrong)}",
@@ -72,7 +74,7 @@ class SparseJacobian(Derivative):
 
     def prepare(self, *args: Any, **kwargs: Any) -> Prepared:
         """The pattern and the colours for arguments like these. The function is not run, but for its pattern."""
-        return self._prepared(*self._at(args, kwargs))
+        return self.kept(*self._at(args, kwargs))
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated source of the program that derives the pattern, for arguments like these."""
@@ -83,7 +85,7 @@ class SparseJacobian(Derivative):
     ) -> tuple[Matrices, tuple[Any, ...], Sequence[Any]]:
         values = self._bind(args, kwargs)
         try:
-            plan = self._plans().plan(values)
+            plan = self.plan(values)
         except ForeignArrays as foreign:
             raise ArgumentError(
                 f"sparse derivatives are of NumPy arrays, and {self.source_.name}() is given others",
@@ -91,7 +93,8 @@ class SparseJacobian(Derivative):
             ) from foreign
         return plan, values, plan.leaves.of(values)
 
-    def _prepared(self, plan: Matrices, values: tuple[Any, ...], leaves: Sequence[Any]) -> Prepared:
+    def kept(self, plan: Matrices, values: tuple[Any, ...], leaves: Sequence[Any]) -> Prepared:
+        """The pattern and the colours for these arguments: those of the last call where they still hold."""
         if self._kept is not None:
             of, kept = self._kept
             if of is plan and kept.facts.hold(plan.steering(leaves)):
@@ -102,6 +105,10 @@ class SparseJacobian(Derivative):
         kept = plan.prepared(pattern, leaves, self._symmetric)
         self._kept = plan, kept
         return kept
+
+    def plan(self, values: tuple[Any, ...]) -> Matrices:
+        """The programs for arguments like these, as `signature.bind` gives them."""
+        return self._plans().plan(values)
 
     def _plans(self) -> Engine[Matrices]:
         if self._engine is None:
@@ -169,6 +176,20 @@ class Matrices:
         single = checked and "float32" in self._pushes.program(directions.count).compiled.source
         short = None if checked or kept is None else self._short(directions, kept, pattern.shape[0])
         return Prepared(facts, pattern, how, at, directions, vector if checked else None, kept, single, short)
+
+    def both(self, prepared: Prepared) -> Callable[[Sequence[Any]], tuple[Any, Any]] | None:
+        """As `short`, for the value and the products."""
+        if prepared.short is None or prepared.blocks is None:
+            return None
+        program = self._with_value.program(prepared.directions.count)
+        compiled, results = program.compiled, program.results
+        at, more = compiled.n_results, (*compiled.captures, *(s for b in prepared.blocks for s in b.given))
+
+        def run(leaves: Sequence[Any]) -> tuple[Any, Any]:
+            flat = compiled.call(*leaves, *more)
+            return results.value(flat), flat[at]["lanes"].reshape(-1)
+
+        return run
 
     def _short(self, directions: Directions, blocks: list[Block], rows: int) -> Short | None:
         """All that a call does where one pass of a program that writes no argument leaves its one result packed."""
