@@ -198,6 +198,10 @@ class Affine:
         """The index atoms of a whole function."""
         return Affine(Regions(function).definition, lower_bounds(function))
 
+    def definition(self, a: Atom) -> object:
+        """The statement that makes a symbol; None of what is no symbol, or comes from outside."""
+        return self._definition.get(a) if isinstance(a, Sym) else None
+
     def split(self, a: Atom) -> tuple[Sym | None, int]:
         """(base, offset); base None for a constant."""
         offset = 0

@@ -3,7 +3,8 @@
 By the meaning of `Loop.parallel` turns meet in updates only (`Store.update`: increments of an adjoint, the user's
 atomic operations). For each array that a loop updates this finds which of these is so:
 
-* *apart*: an axis is indexed by the loop's index and one constant, so each turn has elements of its own;
+* *apart*: an axis is indexed by the loop's index and one constant, or by multiples of the index that differ (see
+  `strided`), so each turn has elements of its own;
 * *near*: an axis is indexed within a fixed distance of the loop's index (`i - 1` to `i + 1`, clamped, or around a
   ring by `%`): turns far from each other never meet;
 * *rows*: an axis is indexed from `starts[i]` to `starts[i + 1]`, or in a view of these places: turns have elements of
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Amount, Carried
 from adjit.analysis.distinct import Distinct
+from adjit.analysis.strided import Strided
 from adjit.ir.builder import Builder
 from adjit.ir.core import ZERO, Alloc, Atom, Const, If, Let, Load, Loop, Slice, Stmt, Store, Sym, View, const
 from adjit.ir.types import INT64, Scalar
@@ -141,7 +143,7 @@ class Updated:
 
     op: "add", "min" or "max"; "" if they differ. stores: its updates. direct: whether all are by the array itself,
     not by a view. reach: along the axis where turns come least near each other; None: nothing is known of the
-    elements, but for `rows`.
+    elements, but for `rows`. strided: whether turns are apart by multiples of the index (`analysis.strided`).
     """
 
     array: Sym
@@ -150,11 +152,12 @@ class Updated:
     direct: bool = True
     reach: Reach | None = None
     rows: Rows | None = None
+    strided: bool = False
 
     @property
     def apart(self) -> bool:
         """Whether each turn has elements of its own."""
-        return self.reach is not None and self.reach.apart
+        return self.strided or (self.reach is not None and self.reach.apart)
 
 
 @dataclass
@@ -202,6 +205,7 @@ class Meetings:
             one.rows = next(
                 (r for r in rows[base] if r is not None and self._unchanged(r.starts, body)), None
             )
+            one.strided = not one.apart and Strided(loop, self._affine).never_meet(one.stores)
         arrays = list(found.values())
         return None if self._two_names([one.array for one in arrays]) else arrays
 
@@ -227,7 +231,11 @@ class Meetings:
             axes[base] = [a and b and a.joined(b) for a, b in zip(axes.get(base, here), here, strict=True)]
         if self._two_names(list(found), distinct):
             return None
-        apart = {base: any(r is not None and r.apart for r in reach) for base, reach in axes.items()}
+        apart = {
+            base: any(r is not None and r.apart for r in reach)
+            or Strided(loop, self._affine).never_meet(found[base])
+            for base, reach in axes.items()
+        }
         return [Touched(base, group, apart[base]) for base, group in found.items()]
 
     def _one_array(self, a: Sym, b: Sym, whole: Set[Sym]) -> bool:

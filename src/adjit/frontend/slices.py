@@ -16,11 +16,13 @@ def axis_of(lx: Lowering, s: Slice, n: Atom, node: ast.AST) -> Axis:
     step = ONE if s.step is None else s.step
     if isinstance(step, Const) and step.value == 0:
         lx.refuse(node, "a slice with step 0", "take another step, such as 1 or -1")
-    if step == ONE:
+    if isinstance(step, Const) and step.integer > 0:
         start = _low(lx, s.start, n)
         stop = n if s.stop is None else _high(lx, s.stop, n)
         if start is not None and stop is not None:
-            return Axis(start, ONE, _count(lx, start, stop), stop)
+            if step == ONE:
+                return Axis(start, ONE, _count(lx, start, stop), stop)
+            return Axis(start, step, _steps(lx, start, stop, step.integer))
     if s.start is None and s.stop is None and step == const(-1):
         return Axis(expressions.integer(lx, "sub", n, ONE), step, n)
     given = [0 if p is None else p for p in (s.start, s.stop)]
@@ -38,7 +40,7 @@ def axis_of(lx: Lowering, s: Slice, n: Atom, node: ast.AST) -> Axis:
 
 
 def _low(lx: Lowering, a: Atom | None, n: Atom) -> Atom | None:
-    """A slice's start for step 1, not below 0; it may be beyond the end. None where its sign is not known."""
+    """A slice's start for steps upwards, not below 0; it may be beyond the end. None where its sign is not known."""
     if a is None:
         return ZERO
     below = lx.integers.negative(a)
@@ -48,7 +50,7 @@ def _low(lx: Lowering, a: Atom | None, n: Atom) -> Atom | None:
 
 
 def _high(lx: Lowering, a: Atom, n: Atom) -> Atom | None:
-    """A slice's stop for step 1, not beyond the end; it may be below 0."""
+    """A slice's stop for steps upwards, not beyond the end; it may be below 0."""
     below = lx.integers.negative(a)
     if below is None:
         return None
@@ -70,6 +72,17 @@ def _from_end(lx: Lowering, n: Atom, a: Atom) -> Atom:
 
 def _count(lx: Lowering, start: Atom, stop: Atom) -> Atom:
     return _clipped(lx, expressions.integer(lx, "sub", stop, start))
+
+
+def _steps(lx: Lowering, start: Atom, stop: Atom, step: int) -> Atom:
+    """How many of start, start + step, ... are below the stop, which may be far below the start."""
+    if isinstance(start, Const) and isinstance(stop, Const):
+        return const(len(range(start.integer, stop.integer, step)))
+    last = elements.shifted(lx, _count(lx, start, stop), step - 1)
+    found = expressions.integer(lx, "floordiv", last, const(step))
+    if isinstance(found, Sym):
+        lx.integers.counts.add(found)
+    return found
 
 
 def _clipped(lx: Lowering, a: Atom) -> Atom:
