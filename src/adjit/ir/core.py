@@ -391,6 +391,7 @@ class Function:
 
     functions: of an entry function, every function that it and they call, by unique names.
     augmented: whether it is the forward half of a derivative (of a called function).
+    device: whether it runs on a device, so that derivatives taken in it are made for that.
     overlapping: groups of parameters, arrays and lists of arrays, that may share memory (those of a primal's entry
     function never do where they are written).
     """
@@ -404,6 +405,7 @@ class Function:
     functions: tuple[Function, ...] = ()
     overlapping: tuple[frozenset[Sym], ...] = ()
     augmented: bool = False
+    device: bool = False
 
 
 def unique_name(name: str) -> str:

@@ -25,7 +25,7 @@ from adjit.transform.pullback import Pullback, pullback
 class _Expand(Rewriter):
     def __init__(self, function: Function):
         super().__init__()
-        self.functions = function.functions
+        self.functions, self.device = function.functions, function.device
         self.alias = Alias(function)
         every = (function, *function.functions)
         self.read = {a for f in every for a in f.results if isinstance(a, Sym)}
@@ -48,7 +48,8 @@ class _Expand(Rewriter):
         function = Function(
             "inner", (*stmt.params, *lifted), stmt.body, stmt.values, "", stmt.span, self.functions
         )
-        function = replace(function, functions=reachable(function, (*self.functions, *self.made.values())))
+        functions = reachable(function, (*self.functions, *self.made.values()))
+        function = replace(function, functions=functions, device=self.device)
         self._refuse_writes(function, original)
         _refuse_inner(function, stmt)
         inputs = tuple(p for p, on in zip(stmt.params, stmt.active, strict=True) if on)

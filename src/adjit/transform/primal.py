@@ -9,13 +9,13 @@ from adjit.errors import UnsupportedError
 from adjit.frontend import fingerprint as source_fingerprint
 from adjit.frontend import lower
 from adjit.ir.core import Derive, Function
-from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
+from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec, leaves
 from adjit.ir.visit import everywhere, walk_program
 from adjit.transform.derived import gradient_function, gradient_results, out_of_gradient
 from adjit.transform.expand import expand
 from adjit.transform.lowered import Primal, lowered
 from adjit.transform.matrices import matrix
-from adjit.transform.parallel_nests import asked_nests
+from adjit.transform.parallel_nests import asked_nests, parallel_nests
 from adjit.transform.pure import pure
 
 
@@ -28,12 +28,14 @@ def primal_of(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
         return _derived(f, specs)
     primal = lowered(f, specs, plain)
     if any(isinstance(s, Derive) for s in walk_program(primal.function)):
-        primal = replace(primal, function=expand(_on_threads(primal)))
+        primal = replace(primal, function=expand(_marked(primal, specs)))
     return primal
 
 
-def _on_threads(primal: Primal) -> Function:
-    """The function with its nests marked that are to run on threads, before a derivative is taken of it."""
+def _marked(primal: Primal, specs: tuple[Spec, ...]) -> Function:
+    """The function with its nests marked that run on threads, or as kernels, before a derivative is taken of it."""
+    if any(leaf.place for s in specs for leaf in leaves(s)):
+        return replace(everywhere(primal.function, parallel_nests), device=True)
     return primal.function if primal.boundscheck else everywhere(primal.function, asked_nests)
 
 
@@ -66,9 +68,9 @@ def _derived(f: Gradient, specs: tuple[Spec, ...]) -> Primal:
         primal = replace(primal, **pure(primal.function, primal.out))
     active, places, single = f.places(specs)
     if f.kind not in ("grad", "value_and_grad"):
-        function, out = matrix(f.kind, _on_threads(primal), primal.out, active, (places, single))
+        function, out = matrix(f.kind, _marked(primal, specs), primal.out, active, (places, single))
         return replace(primal, function=function, out=out)
-    function, gradients = gradient_function(_on_threads(primal), primal.out, active, f.has_aux)
+    function, gradients = gradient_function(_marked(primal, specs), primal.out, active, f.has_aux)
     flat, tree = gradient_results(places, single, gradients)
     out, results = out_of_gradient(f.kind, f.has_aux, primal.out, function.results, tree, flat)
     return replace(primal, function=replace(function, results=results), out=out)

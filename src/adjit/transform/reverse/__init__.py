@@ -86,6 +86,7 @@ class Reversed:
 def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
     refuse_unsupported(function)
+    wish = replace(wish, device=wish.device or function.device)
     ready = everywhere(function, _ready)
     head, ready = returned(everywhere(_with_rules(ready, wish), hoist))
     plan = _planned(_with_shared(ready, head) if head else ready, wish)
