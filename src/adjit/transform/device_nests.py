@@ -6,8 +6,8 @@
 
 Nests that are not marked as parallel (array statements, and what derivatives make of them) become kernels where it is
 proven that their turns meet nowhere (`analysis.device_turns`). Single elements of device arrays that host code moves
-or reads (`du[0] = s`, `return total[0]`) are handled by a kernel of one work item. A host loop over elements is
-refused.
+or reads (`du[0] = s`, `return total[0]`) are handled by a kernel of one work item, in loops over time too
+(`u[2] += source[t]`, where each turn runs nests as well). A host loop over elements is refused.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class _Cutter(Rewriter):
         for s in walk(function.body):
             self._uses.update((*operands(s), *yields(s)))
         self._indices: list[tuple[Loop, str]] = []  # host loops around, and why they are no kernels
+        self._launching: dict[Loop, bool] = {}
 
     # blocks
 
@@ -117,12 +118,29 @@ class _Cutter(Rewriter):
         return self.writer.single(tuple(group), tuple(read))
 
     def _around(self, access: Load | Store) -> tuple[Loop, str] | None:
-        """The host loop around whose turns the element follows."""
+        """The host loop over elements around whose turns the element follows."""
         for loop, reason in reversed(self._indices):
+            if self._launches(loop):
+                continue
             inside = {t for s in walk(loop.body) for t in _defines(s)} | {loop.index, *loop.params}
             if any(i in inside for i in access.index):
                 return loop, reason
         return None
+
+    def _launches(self, loop: Loop) -> bool:
+        """Whether turns of the host loop run nests over arrays: then it is a loop over time, not over elements."""
+        if loop not in self._launching:
+            self._launching[loop] = any(isinstance(s, Loop) and self._is_nest(s) for s in walk(loop.body))
+        return self._launching[loop]
+
+    def _is_nest(self, loop: Loop) -> bool:
+        if not self._touches(loop.body):
+            return False
+        try:
+            self._turns.of(loop)
+        except NotItemsError:
+            return loop.parallel
+        return True
 
     def _refuse_in_loop(self, access: Load | Store) -> None:
         found = self._around(access)
