@@ -36,6 +36,7 @@ from adjit.transform.bounds import bounds_checked
 from adjit.transform.clean import clean
 from adjit.transform.contract import contract
 from adjit.transform.depth import deepest, limited_depth
+from adjit.transform.extremes import extremes
 from adjit.transform.forward import forward
 from adjit.transform.interchange import interchange
 from adjit.transform.lift import lift
@@ -161,7 +162,9 @@ def prepared(request: Request, primal: Primal) -> Primal:
     """The primal as the request's transform takes it."""
     primal = _contracted(primal, request)
     if request.place:
-        primal = replace(primal, function=interchange(everywhere(primal.function, parallel_nests)))
+        derived = request.kind != "primal"
+        nests = everywhere(primal.function, lambda f: parallel_nests(extremes(f, derived)))
+        primal = replace(primal, function=interchange(nests))
     elif not (request.boundscheck or primal.boundscheck):  # a check says where the first access failed
         primal = replace(primal, function=everywhere(primal.function, asked_nests))
     if request.boundscheck or primal.located:

@@ -32,7 +32,7 @@ def with_atomics(
         if isinstance(stmt, Store) and stmt.update and meets(stmt):
             rewriter.find(stmt)
     made = rewriter.block(block)
-    return _living(made, results) if rewriter.changed else made
+    return living(made, results) if rewriter.changed else made
 
 
 class _Atomics(Rewriter):
@@ -91,7 +91,8 @@ class _Living(Rewriter):
         return (self.rebuild(stmt),)
 
 
-def _living(block: Block, results: tuple[Atom, ...]) -> Block:
+def living(block: Block, results: tuple[Atom, ...]) -> Block:
+    """The block without scalars that nothing reads, there or among the results."""
     while True:
         read = used(block) | {a for a in results if isinstance(a, Sym)}
         if all(s.target in read for s in walk(block) if isinstance(s, Let | Load)):

@@ -13,6 +13,7 @@ from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec, leav
 from adjit.ir.visit import everywhere, walk_program
 from adjit.transform.derived import gradient_function, gradient_results, out_of_gradient
 from adjit.transform.expand import expand
+from adjit.transform.extremes import extremes
 from adjit.transform.lowered import Primal, lowered
 from adjit.transform.matrices import matrix
 from adjit.transform.parallel_nests import asked_nests, parallel_nests
@@ -35,7 +36,8 @@ def primal_of(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
 def _marked(primal: Primal, specs: tuple[Spec, ...]) -> Function:
     """The function with its nests marked that run on threads, or as kernels, before a derivative is taken of it."""
     if any(leaf.place for s in specs for leaf in leaves(s)):
-        return replace(everywhere(primal.function, parallel_nests), device=True)
+        nests = everywhere(primal.function, lambda f: parallel_nests(extremes(f, derived=True)))
+        return replace(nests, device=True)
     return primal.function if primal.boundscheck else everywhere(primal.function, asked_nests)
 
 
