@@ -12,6 +12,7 @@ import pyopencl.array as cl_array
 
 from adjit.errors import ArgumentError, DeviceError
 from adjit.runtime.device_memory import ghost
+from adjit.runtime.opencl.copies import copy_into
 from adjit.runtime.opencl.device import GIVEN_QUEUE
 
 AnyArray = np.ndarray[Any, Any]
@@ -84,11 +85,10 @@ def private(a: Any, order: str) -> Any:
     made = cl_array.empty(a.queue, a.shape, a.dtype, order=order)
     if a.size == 0:
         return made
-    if (layout_of(a) != order and a.ndim > 1) or layout_of(a) == "A":
-        raise ArgumentError(
-            "an array that is not contiguous in the order of what it belongs to",
-            f"make it contiguous first (order '{order}')",
-        )
+    layout = layout_of(a)
+    if layout == "A" or (layout != order and a.ndim > 1):
+        made.add_event(copy_into(made, a, order))
+        return made
     nbytes = a.size * a.dtype.itemsize
     target: Any = made.base_data
     made.add_event(cl.enqueue_copy(a.queue, target, a.base_data, src_offset=a.offset, byte_count=nbytes))
