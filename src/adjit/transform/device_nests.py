@@ -23,6 +23,7 @@ from adjit.errors import UnsupportedError
 from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Span, Stmt, Store, Sym, Whole
 from adjit.ir.visit import Rewriter, inner_targets, operands, targets, walk, yields
 from adjit.transform.kernel_body import Kernel
+from adjit.transform.product_nests import product_nests
 from adjit.transform.residence import Residence
 from adjit.transform.sure_places import sure_places
 from adjit.transform.work_items import KernelWriter
@@ -54,7 +55,7 @@ def on_device(
             "write it as a loop, or run it on NumPy arrays",
             function.span,
         )
-    function = sure_places(function)
+    function = sure_places(product_nests(function))
     cutter = _Cutter(function, fresh_name, hosts, results)
     body = cutter.block(function.body)
     main = replace(function, body=body, results=cutter.atoms(function.results))
