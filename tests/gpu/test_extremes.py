@@ -94,6 +94,31 @@ def downwards(x):
     return m * m
 
 
+def by_branches(x):
+    """As people write it: the number, and its place."""
+    m, at = x[0], 0
+    for i in range(len(x)):
+        if x[i] > m:
+            m = x[i]
+            at = i
+    least = 100.0
+    for i in range(len(x)):
+        if x[i] * x[i] < least:
+            least = x[i] * x[i]
+    return m * m * x[at - 1] + least
+
+
+def beside_nothing_else(u):
+    """The greatest along both axes, by branches."""
+    m = u[0, 0]
+    for i in range(u.shape[0]):
+        for j in range(u.shape[1]):
+            v = u[i, j] * u[1, j]
+            if v > m:
+                m = v
+    return m * m
+
+
 CASES = {
     of_squares: (X,),
     last_at_ties: (X,),
@@ -105,6 +130,8 @@ CASES = {
     in_time: (X,),
     stored_too: (X,),
     downwards: (X,),
+    by_branches: (X,),
+    beside_nothing_else: (U,),
 }
 
 

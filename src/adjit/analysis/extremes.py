@@ -157,15 +157,13 @@ def _compares(a: Atom, op: str, with_itself: Atom, chain: _Chain) -> bool:
 
 
 def _hangs(a: Atom, chain: _Chain) -> bool:
-    """Whether the atom is made of what is carried (or of what is not plain arithmetic)."""
+    """Whether the atom is made of what is carried."""
     if isinstance(a, Const):
         return False
     if a in chain.loops[-1].params:
         return True
     let = chain.made.get(a) if isinstance(a, Sym) else None
-    if let is None:
-        return False
-    return not isinstance(let, Loop) and any(_hangs(x, chain) for x in _read(let))
+    return let is not None and any(_hangs(x, chain) for x in _read(let))
 
 
 def _read(stmt: Stmt) -> Iterator[Atom]:

@@ -44,6 +44,7 @@ from adjit.ir.core import (
 from adjit.ir.types import BOOL, INT64, Array, Scalar
 from adjit.ir.visit import Rewriter, operands, targets, used, walk, yields
 from adjit.transform.atomics import living
+from adjit.transform.choices import choices
 
 _NONE = const(2**62)
 _EXACT = frozenset({"neg", "pos", "abs", "stop_gradient"})
@@ -54,6 +55,7 @@ def extremes(function: Function, derived: bool) -> Function:
 
     derived: whether a derivative is taken of it; without, those stay that are totals by themselves.
     """
+    function = choices(function)
     if not any(isinstance(s, Loop) and extreme_of(s) for s in walk(function.body)):
         return function
     rewriter = _Extremes(function, derived)
