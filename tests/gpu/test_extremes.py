@@ -108,6 +108,14 @@ def by_branches(x):
     return m * m * x[at - 1] + least
 
 
+def of_some(x):
+    m = 0.0
+    for i in prange(len(x)):
+        if x[i] > 0.6:
+            m = max(m, x[i] * x[i] - x[i])
+    return m
+
+
 def beside_nothing_else(u):
     """The greatest along both axes, by branches."""
     m = u[0, 0]
@@ -131,6 +139,7 @@ CASES = {
     stored_too: (X,),
     downwards: (X,),
     by_branches: (X,),
+    of_some: (X,),
     beside_nothing_else: (U,),
 }
 
@@ -210,6 +219,24 @@ def test_the_same_bits_every_time():
     runs = [aj.value_and_grad(spread)(to_device(x)) for _ in range(3)]
     assert len({repr(v) for v, _ in runs}) == 1 and len({g.get().tobytes() for _, g in runs}) == 1
     same(runs[0], aj.value_and_grad(spread)(x))
+
+
+def test_what_an_outer_loop_looks_at():
+    """Carried by the outer loop too, which reads what it is after each run: the inner loop alone is a total."""
+
+    def looked_at(x):
+        m, k = 0.0, 0.0
+        for t in range(2):
+            for i in prange(len(x)):
+                m = max(m, x[i] * (t + 1))
+            k += m
+        return k
+
+    same(aj.jit(looked_at)(to_device(X)), aj.jit(looked_at)(X))
+    tangent = np.arange(6.0)
+    same(aj.jvp(looked_at, (to_device(X),), (to_device(tangent),)), aj.jvp(looked_at, (X,), (tangent,)))
+    with pytest.raises(aj.UnsupportedError, match="this loop over elements of device arrays is no kernel"):
+        aj.grad(looked_at)(to_device(X))  # no turn of its reverse sweep runs over arrays
 
 
 def test_products_are_refused():

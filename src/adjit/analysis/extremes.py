@@ -115,6 +115,10 @@ def _by_choice(let: Let, chain: _Chain) -> Turn | None:
     """`v if better else m`."""
     if let.op != "select" or let.args[2] != chain.before or let.args[1].type != let.target.type:
         return None
+    best = chain.made.get(let.args[1]) if isinstance(let.args[1], Sym) else None
+    guarded = _by_operation(best, chain.before) if isinstance(best, Let) else None
+    if guarded is not None:  # max(m, v) if it takes part else m
+        return None if _hangs(let.args[0], chain) else replace(guarded, guards=(let.args[0],))
     return _condition(let.args[0], let.args[1], chain)
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adjit.ir.core import Block, Function, If, Let, Load, Loop, Stmt, Store, Sym
+from adjit.ir.core import Atom, Block, Function, If, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import Scalar
 from adjit.ir.visit import Rewriter, walk
 from adjit.transform.clean import RAISING
+
+_EXTREMES = frozenset({"max", "min", "maximum", "minimum"})
 
 
 def choices(function: Function) -> Function:
@@ -46,7 +48,7 @@ def _flat(branch: If, loop: Loop, before: list[Stmt]) -> Block | None:
             rewriter.env[again.target] = known.setdefault(_meaning(again), again.target)
     test = next((s for s in before if isinstance(s, Let) and s.target == branch.cond), None)
     carried = [a for a in branch.else_values if a in loop.params]
-    if test is None or test.op not in ("gt", "lt") or branch.els or not any(a in test.args for a in carried):
+    if branch.els or not carried or test is None or not _keeps(test, carried, branch):
         return None
     made: list[Stmt] = []
     for s in branch.then:
@@ -66,6 +68,15 @@ def _flat(branch: If, loop: Loop, before: list[Stmt]) -> Block | None:
             return None
         made.append(Let(r, "select", (branch.cond, then, other), None, branch.span))
     return tuple(made)
+
+
+def _keeps(test: Let, carried: list[Atom], branch: If) -> bool:
+    """Whether the branch keeps a greatest value: it compares with that, or is the place of `max(m, v)`."""
+    if test.op in ("gt", "lt") and any(a in test.args for a in carried):
+        return True
+    return any(
+        isinstance(s, Let) and s.op in _EXTREMES and not {*s.args}.isdisjoint(carried) for s in branch.then
+    )
 
 
 def _meaning(s: Let | Load) -> tuple[object, ...]:

@@ -190,6 +190,8 @@ class _Written:
             return None
         if not any(isinstance(s, Load) for block in offered for s in walk(block)):
             return None  # numbers of the host
+        if turn.last and turn.guards:
+            return None
         indices = tuple(one.index for one in found.loops if one.index is not None)
         nest = _Nest(indices, ranges, offered, turn)
         self._totals(
@@ -256,6 +258,10 @@ class _Written:
         read = used(body) | {*nexts}
         if any(loop.params[k] in read for k in gone):
             return None
+        if d + 1 < len(self._found.loops):
+            inside = self._found.loops[d + 1].results
+            if any(inside[k] in read for k in self._found.groups[d + 1]):
+                return None
         params, results = left(loop.params), left(loop.results)
         return replace(loop, params=params, inits=left(loop.inits), body=body, nexts=nexts, results=results)  # type: ignore[arg-type]
 
