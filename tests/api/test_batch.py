@@ -84,5 +84,32 @@ def test_bad_batches() -> None:
         with pytest.raises(aj.ArgumentError, match=message):
             aj.jvp(f, (x, 2.0), tangents)
     _, pullback = aj.vjp(f, x, 2.0)
-    with pytest.raises(aj.ArgumentError, match="different numbers"):
+    with pytest.raises(aj.ArgumentError, match="holds 2"):
         pullback((aj.Batch(np.zeros((2, 2, 5))), aj.Batch(np.zeros(3))))
+
+
+def test_bad_cotangents_name_the_batch() -> None:
+    x = RNG.standard_normal(5)
+    _, pullback = aj.vjp(lambda x: x * 2.0, x)
+    for cts, message in (
+        (np.zeros((3, 4)), r"shape \(3, 4\)"),
+        (np.zeros(5), r"shape \(5,\)"),
+        (1.0, "must be an array, not float"),
+        ([[0.0] * 5], "must be an array, not list"),
+    ):
+        with pytest.raises(aj.ArgumentError, match=message):
+            pullback(aj.Batch(cts))
+    assert pullback(aj.Batch(np.zeros((0, 5))))[0].shape == (0, 5)
+
+
+def test_results_without_axes() -> None:
+    def product(x: np.ndarray) -> np.ndarray:
+        y = np.empty(())
+        y[()] = x[0] * x[1]
+        return y
+
+    x = np.array([2.0, 3.0])
+    _, pullback = aj.vjp(product, x)
+    assert np.array_equal(pullback(aj.Batch(np.array([1.0, 2.0])))[0], [[3.0, 2.0], [6.0, 4.0]])
+    _, tangents = aj.jvp(product, (x,), (aj.Batch(np.eye(2)),))
+    assert np.array_equal(tangents, [3.0, 2.0])

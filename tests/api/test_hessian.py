@@ -49,6 +49,7 @@ def test_numbers() -> None:
     assert type(aj.hessian(lambda s: s**4)(3.0)) is float
     assert aj.hvp(lambda s: s**4, 3.0, 2.0) == 12 * 9.0 * 2.0
     assert aj.laplacian(lambda s: s**4)(3.0) == 12 * 9.0
+    assert type(aj.laplacian(lambda s: s**4)(3.0)) is float
     assert aj.hessian(lambda x: (math.sqrt(x) - 1.0) ** 2)(1.0) == 0.5
 
 

@@ -252,3 +252,23 @@ def test_a_dense_matrix_that_does_not_fit() -> None:
         with pytest.raises(aj.MemoryLimitError, match=r"1000 rows and 1000 columns: 7\.6 MiB.*(?s:.*)sparse"):
             op(aj.options(double, memory=2**20))(x)
     assert aj.jacfwd(aj.options(double, memory=2**23))(x).shape == (1000, 1000)
+
+
+@pytest.mark.parametrize("op", [aj.jacfwd, aj.jacrev, aj.jacobian, aj.hessian])
+def test_arrays_without_axes(op: Any) -> None:
+    def cube(a: np.ndarray, s: float) -> float:
+        return a[()] ** 3 * s
+
+    found = op(cube, wrt=(0, 1))(np.array(2.0), 3.0)
+    right: Any = (36.0, 8.0) if op is not aj.hessian else ((36.0, 12.0), (12.0, 0.0))
+    assert str(right) == str(tuple(tuple(map(float, r)) if isinstance(r, tuple) else float(r) for r in found))
+    first = found[0][0] if op is aj.hessian else found[0]
+    assert isinstance(first, np.ndarray)
+    assert first.shape == ()
+
+
+def test_types_of_numbers() -> None:
+    assert type(aj.jacfwd(lambda s: s**4)(3.0)) is float
+    assert type(aj.jacrev(lambda s: s**4)(3.0)) is float
+    assert type(aj.jacfwd(lambda s: s**4)(np.float64(3.0))) is np.float64
+    assert type(aj.jacfwd(lambda s: s * s)(np.float32(3.0))) is np.float32

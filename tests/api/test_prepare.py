@@ -121,5 +121,12 @@ def test_bad_input() -> None:
     for args in ((x[:3], 2.0), (x.astype(np.float32), 2.0), (x, 2)):
         with pytest.raises(aj.ArgumentError, match="prepare again"):
             prepared(*args)
+    with pytest.raises(aj.ArgumentError, match="shares memory with what the last call returned"):
+        prepared(prepared(x, 2.0), 2.0)
+    curved = aj.prepare(aj.hessian, loss, x, 2.0)
+    with pytest.raises(aj.ArgumentError, match="shares memory"):
+        curved(curved(x, 2.0)[0], 2.0)
+    with pytest.raises(aj.ArgumentError, match="prepare does not know jvp"):
+        aj.prepare(aj.jvp, loss, (x,), (x,))
     with pytest.raises(aj.ArgumentError, match="prepare does not know jit"):
         aj.prepare(aj.jit, loss, x, 2.0)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from adjit.api.batches import fit_batch, one_count
 from adjit.api.engine import Engine
 from adjit.api.plan import Leaves, Results
 from adjit.api.pushes import Block, Pushes, Tangent
 from adjit.api.tangents import collect, spread
-from adjit.errors import ArgumentError
-from adjit.ir.structure import Leaf, Spec
+from adjit.ir.structure import Spec
 
 
 class Batched:
@@ -40,40 +40,6 @@ class Batched:
         stacks = Stacks(program.results, count)
         value = self._pushes.run(leaves, _Given(checked, count), stacks)
         return value, stacks.tree()
-
-
-def fit_batch(values: Any, shape: tuple[int, ...], leaf: Leaf, name: str, what: str) -> np.ndarray[Any, Any]:
-    """A batch for a leaf, checked for dtype and shape. Raises ArgumentError."""
-    dtype = np.dtype(leaf.number.name)
-    if type(values) is not np.ndarray:
-        raise ArgumentError(
-            f"the batch of {what}s of {name} must be an array, not {type(values).__name__}",
-            "give np.stack(...)",
-        )
-    if values.dtype != dtype:
-        raise ArgumentError(
-            f"the batch of {what}s of {name} has dtype {values.dtype}, and {name} {dtype}",
-            f"convert it: .astype(np.{dtype})",
-        )
-    if values.shape[1:] != shape or values.ndim == 0:
-        wanted = f"(k{''.join(f', {n}' for n in shape)}{',' if not shape else ''})"
-        raise ArgumentError(
-            f"the batch of {what}s of {name} has shape {values.shape}, and {name} {shape}",
-            f"give one of shape {wanted}",
-        )
-    return values
-
-
-def one_count(batches: Iterator[tuple[str, Any]]) -> int:
-    """How many each batch holds. Raises ArgumentError where they differ."""
-    counts = [(name, len(values)) for name, values in batches]
-    for name, count in counts:
-        if count != counts[0][1]:
-            raise ArgumentError(
-                f"the batch of {counts[0][0]} holds {counts[0][1]}, that of {name} {count}",
-                "give as many in each",
-            )
-    return counts[0][1]
 
 
 class _Given:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from adjit.api.annotations import Batch
-from adjit.api.tangents import collect
 from adjit.errors import ArgumentError
+from adjit.ir.structure import Leaf, Spec, TupleSpec
+from adjit.runtime.arguments import describe, item_name
 
 
 def batched(tree: Any) -> bool:
@@ -32,12 +33,58 @@ def unbatched(tree: Any) -> Any:
     )
 
 
-def count_of(tree: Any) -> int:
-    """How many cotangents a tree of batches holds."""
-    sizes = {len(leaf) for leaf in collect(tree)}
-    if len(sizes) != 1:
-        raise ArgumentError("the batches of cotangents hold different numbers", "give as many in each")
-    return sizes.pop()
+def fit_batch(values: Any, shape: tuple[int, ...], leaf: Leaf, name: str, what: str) -> np.ndarray[Any, Any]:
+    """A batch for a leaf, checked for dtype and shape. Raises ArgumentError."""
+    dtype = np.dtype(leaf.number.name)
+    if type(values) is not np.ndarray:
+        raise ArgumentError(
+            f"the batch of {what}s of {name} must be an array, not {type(values).__name__}",
+            "give np.stack(...)",
+        )
+    if values.dtype != dtype:
+        raise ArgumentError(
+            f"the batch of {what}s of {name} has dtype {values.dtype}, and {name} {dtype}",
+            f"convert it: .astype(np.{dtype})",
+        )
+    if values.shape[1:] != shape or values.ndim == 0:
+        wanted = f"(k{''.join(f', {n}' for n in shape)}{',' if not shape else ''})"
+        raise ArgumentError(
+            f"the batch of {what}s of {name} has shape {values.shape}, and {name} {shape}",
+            f"give one of shape {wanted}",
+        )
+    return values
+
+
+def one_count(batches: Iterator[tuple[str, Any]]) -> int:
+    """How many each batch holds. Raises ArgumentError where they differ."""
+    counts = [(name, len(values)) for name, values in batches]
+    for name, count in counts:
+        if count != counts[0][1]:
+            raise ArgumentError(
+                f"the batch of {counts[0][0]} holds {counts[0][1]}, that of {name} {count}",
+                "give as many in each",
+            )
+    return counts[0][1]
+
+
+def checked_count(spec: Spec, cts: Any, shapes: Iterator[Any], name: str) -> int:
+    """How many cotangents a tree of batches holds, which fit the result. Raises ArgumentError."""
+    return one_count(iter(list(_checked(spec, cts, shapes, name))))
+
+
+def _checked(spec: Spec, cts: Any, shapes: Iterator[Any], name: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(spec, TupleSpec):
+        if cts is not None and (not isinstance(cts, tuple) or len(cts) != len(spec.items)):
+            raise ArgumentError(
+                f"cotangent of {name} does not have its structure, {describe(spec)}",
+                "give a tuple like the result, None for parts without a derivative",
+            )
+        for k, item in enumerate(spec.items):
+            yield from _checked(item, None if cts is None else cts[k], shapes, item_name(name, spec, k))
+    elif isinstance(spec, Leaf):
+        shape = next(shapes)
+        if cts is not None and spec.type.differentiable:
+            yield name, fit_batch(cts, () if shape is None else tuple(shape), spec, name, "cotangent")
 
 
 def picked(tree: Any, k: int) -> Any:
@@ -45,7 +92,7 @@ def picked(tree: Any, k: int) -> Any:
     if isinstance(tree, tuple):
         items = tuple(picked(t, k) for t in tree)
         return type(tree)(*items) if hasattr(tree, "_fields") else items
-    return None if tree is None else tree[k]
+    return None if tree is None else tree[k, ...]
 
 
 def stacked(trees: Sequence[Any]) -> Any:
@@ -55,3 +102,11 @@ def stacked(trees: Sequence[Any]) -> Any:
         items = tuple(stacked([t[j] for t in trees]) for j in range(len(first)))
         return type(first)(*items) if hasattr(first, "_fields") else items
     return None if first is None else np.stack(trees)
+
+
+def emptied(tree: Any) -> Any:
+    """Of a tree, one of arrays that hold none of it: a leading axis of extent zero."""
+    if isinstance(tree, tuple):
+        items = tuple(map(emptied, tree))
+        return type(tree)(*items) if hasattr(tree, "_fields") else items
+    return None if tree is None else np.zeros((0, *np.shape(tree)), np.asarray(tree).dtype)

@@ -11,7 +11,8 @@ import numpy as np
 from adjit.api.plan import Leaves, Results
 from adjit.api.pushes import Block, Tangent
 from adjit.errors import ArgumentError, MemoryLimitError
-from adjit.runtime.arguments import Template, fill, number_maker
+from adjit.ir.types import Array
+from adjit.runtime.arguments import Template, fill
 from adjit.runtime.memory import available, size_text
 
 
@@ -20,6 +21,8 @@ class Inputs:
 
     def __init__(self, tree: Leaves, at: Sequence[int], leaves: Sequence[Any]):
         self.shapes = [leaves[i].shape if tree.is_array(i) else () for i in at]
+        self.weak = [tree.all[i].weak for i in at]
+        self.arrays = [tree.is_array(i) for i in at]
         self.sizes = [math.prod(shape) for shape in self.shapes]
         self.count = sum(self.sizes)
         self.starts = [sum(self.sizes[:k]) for k in range(len(self.sizes))]
@@ -91,7 +94,7 @@ class Blocks:
             for block, own in zip(row, self.inputs.shapes, strict=True):
                 if block.shape != (*shape, *own):
                     raise ArgumentError(
-                        f"the result of {self.name}() has another shape than when this was prepared: {shape}",
+                        f"the result of {self.name}() has shape {shape}, and had another one in the first call",
                         "prepare again",
                     )
                 block[...] = 0
@@ -127,5 +130,17 @@ class Blocks:
         return self.results.around(items)
 
     def _row(self, k: int, blocks: Sequence[np.ndarray[Any, Any]], wrt: Template) -> Any:
-        make = number_maker(self.results.all[k]) or np.ndarray.item
-        return fill(wrt, [block if block.ndim else make(block) for block in blocks])
+        items = [
+            block
+            if block.ndim or array
+            else block.item()
+            if weak and block.dtype == np.float64
+            else block[()]
+            for block, weak, array in zip(blocks, self.inputs.weak, self._arrays(k), strict=True)
+        ]
+        return fill(wrt, items)
+
+    def _arrays(self, k: int) -> list[bool]:
+        """For each input whether the block of result k is an array even where it has no axis."""
+        of_array = isinstance(self.results.all[k].type, Array)
+        return [of_array or is_array for is_array in self.inputs.arrays]

@@ -172,7 +172,7 @@ class _Traces:
         inputs = Inputs(self._tree, self._pushes.at, leaves)
         trace = _Trace(inputs)
         self._pushes.run(leaves, Units(inputs), trace)
-        return trace.total
+        return float(trace.total) if all(inputs.weak) else np.asarray(trace.total)[()]
 
 
 class _Trace:

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from adjit.api.derivative import Derivative
-from adjit.api.grad import Transformed
-from adjit.api.hessian import Hessian
-from adjit.api.jacobian import Jacobian
+from adjit.api.grad import Transformed, grad, value_and_grad
+from adjit.api.hessian import Hessian, hessian
+from adjit.api.jacobian import Jacobian, jacfwd, jacobian, jacrev
 from adjit.errors import ArgumentError
 from adjit.runtime.arguments import flatten
 
@@ -24,21 +24,24 @@ def prepare(op: Callable[..., Any], f: Callable[..., Any], *args: Any, **kwargs:
     but what says sizes.
     Returns: a function of f's arguments that gives what `op(f)` gives, in arrays that the next call overwrites. Its
     attribute `value` is what the differentiated function returned in that same pass (of a Hessian: the gradient).
-    A call allocates nothing but what f does itself.
+    A call allocates nothing but what f does itself. One thread at a time may call it.
     Raises: ArgumentError for another operator, and at a call whose arguments have other types or shapes.
     """
+    named = op.func if isinstance(op, functools.partial) else op
+    if named not in _KNOWN:
+        raise ArgumentError(
+            f"prepare does not know {getattr(named, '__name__', repr(named))}",
+            "give aj.grad, value_and_grad, jacfwd, jacrev, jacobian or hessian; autodiff works in place as it is",
+        )
     made = op(f)
     if isinstance(made, Transformed):
         return Prepared(made, _Gradient(made), args, kwargs)
     if isinstance(made, Jacobian | Hessian):
         return Prepared(made, _Matrix(made), args, kwargs)
-    if getattr(made, "kind", "") == "sparse_jacobian":
-        return Prepared(made, _Sparse(made), args, kwargs)
-    name = getattr(op.func if isinstance(op, functools.partial) else op, "__name__", repr(op))
-    raise ArgumentError(
-        f"prepare does not know {name}",
-        "give aj.grad, value_and_grad, jacfwd, jacrev, jacobian or hessian; autodiff works in place as it is",
-    )
+    return Prepared(made, _Sparse(made), args, kwargs)
+
+
+_KNOWN = (grad, value_and_grad, jacfwd, jacrev, jacobian, hessian)
 
 
 class _Kind(Protocol):
@@ -47,6 +50,8 @@ class _Kind(Protocol):
     def buffers(self, plan: Any, values: tuple[Any, ...]) -> Any: ...
 
     def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]: ...
+
+    def memory(self, buffers: Any) -> list[np.ndarray[Any, Any]]: ...
 
 
 class Prepared:
@@ -66,14 +71,25 @@ class Prepared:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self._bind(args, kwargs)
-        if [np.shape(leaf) for leaf in flatten(values)] != self._shapes or self._kind.plan(
-            values
-        ) is not self._plan:
+        leaves = flatten(values)
+        if [np.shape(leaf) for leaf in leaves] != self._shapes or self._kind.plan(values) is not self._plan:
             raise ArgumentError(
-                f"these are not arguments of the types and shapes that {self!r} was made for", "prepare again"
+                f"arguments, or what the function captures, are of other types or shapes than {self!r} was made for",
+                "prepare again",
             )
+        self._refuse_own(leaves)
         self.value, derivative = self._kind.run(self._plan, values, self._buffers)
         return derivative
+
+    def _refuse_own(self, leaves: list[Any]) -> None:
+        """Raise ArgumentError where an argument lies in the memory that is about to be written."""
+        arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
+        for own in self._kind.memory(self._buffers):
+            if any(np.may_share_memory(own, a) for a in arrays):
+                raise ArgumentError(
+                    "an argument shares memory with what the last call returned, which this call writes",
+                    "pass a copy: p(x.copy())",
+                )
 
     def __repr__(self) -> str:
         return f"adjit.prepare({self._made!r})"
@@ -101,6 +117,9 @@ class _Gradient:
             return value, found
         return value, (gradient, value[1]) if self._aux else gradient
 
+    def memory(self, buffers: Any) -> list[np.ndarray[Any, Any]]:
+        return [s for s in buffers if isinstance(s, np.ndarray)]
+
 
 class _Matrix:
     """Jacobians and Hessians."""
@@ -116,6 +135,9 @@ class _Matrix:
 
     def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]:
         return plan.run(values, buffers)
+
+    def memory(self, buffers: Any) -> list[np.ndarray[Any, Any]]:
+        return [block for row in buffers.blocks.of for block in row]
 
 
 class _Sparse:
@@ -144,6 +166,9 @@ class _Sparse:
             kept = self._of.kept(plan, values, leaves)
             buffers.matrix, buffers.kept, buffers.both = matrix, kept, plan.both(kept)
         return value, buffers.matrix
+
+    def memory(self, buffers: Any) -> list[np.ndarray[Any, Any]]:
+        return [] if buffers.matrix is None else [buffers.matrix.data]
 
 
 class _Entries:

@@ -76,7 +76,7 @@ class Block:
             return
         shape = value.shape[::-1] if fortran else value.shape
         whole = np.zeros((width, *shape), dtype)
-        self.given = [whole[k].T if fortran else whole[k] for k in range(width)]
+        self.given = [whole[k, ...].T if fortran else whole[k, ...] for k in range(width)]
         axes = tuple(range(whole.ndim - 1, 0, -1)) if fortran else tuple(range(1, whole.ndim))
         self.lanes = whole.transpose((*axes, 0))
 
@@ -87,6 +87,9 @@ class Block:
             return
         places, lanes = np.arange(low, high), np.arange(lane, lane + high - low)
         shape = self.lanes.shape[:-1]
+        if not shape:
+            self.lanes[lanes] = value
+            return
         self.lanes[(*(np.unravel_index(places, shape) if len(shape) != 1 else (places,)), lanes)] = value
 
     def clear(self) -> None:

@@ -76,10 +76,12 @@ class Rows:
             for place in np.ndindex(np.shape(value)):
                 given = [_zero(*pair) for pair in carrying]
                 if _is_array(leaf):
-                    given[o][place] = 1
+                    given[o][(*place, ...)] = 1
                 else:
                     given[o] = given[o] + 1
-                self._sweep(saved, given, [block[place] for block in blocks.of[o]], shapes, blocks, o, place)
+                self._sweep(
+                    saved, given, [block[(*place, ...)] for block in blocks.of[o]], shapes, blocks, o, place
+                )
         return self.results.value(flat)
 
     def _sweep(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjit.api.annotations import Const
-from adjit.api.batches import batched, count_of, picked, stacked, unbatched
+from adjit.api.batches import batched, checked_count, emptied, picked, stacked, unbatched
 from adjit.api.engine import Engine, engine_of
 from adjit.api.plan import Gradients, Guard, Leaves, Results
 from adjit.api.source import Source, source_of
@@ -125,9 +125,16 @@ class Pullback:
 
     def _run(self, ct: Any) -> tuple[Any, ...]:
         if batched(ct):
-            cts = unbatched(ct)
-            return stacked([self._sweep(picked(cts, k)) for k in range(count_of(cts))])
+            return self._several(unbatched(ct))
         return self._sweep(ct)
+
+    def _several(self, cts: Any) -> tuple[Any, ...]:
+        """A sweep for each of a batch."""
+        spec, shapes = self._plan.results.spec, [getattr(s, "shape", s) for s in self._result_shapes]
+        count = checked_count(spec, cts, iter(shapes), "the result")
+        if count == 0:
+            return emptied(self._sweep(None))
+        return stacked([self._sweep(picked(cts, k)) for k in range(count)])
 
     def _sweep(self, ct: Any) -> tuple[Any, ...]:
         plan = self._plan

@@ -47,7 +47,10 @@ def sum_all(b: Builder, array: Sym) -> Atom:
 
 
 def copied_list(b: Builder, listed: Sym, name: str) -> Sym:
-    """A list of copies of a list's arrays."""
+    """A list of copies of a list's arrays.
+
+    Each is filled by the name that the list gives it: the reverse sweep finds its shadow there, by no other name.
+    """
     assert isinstance(listed.type, RefList)
     element = listed.type.element
     made, k = Sym(name, listed.type), Sym("k", INT64)
@@ -57,8 +60,10 @@ def copied_list(b: Builder, listed: Sym, name: str) -> Sym:
         b.append(RefGet(a, listed, k, b.span))
         shape = tuple(b.dim(a, axis) for axis in range(element.ndim))
         copy = b.alloc(a.name, element, shape, None, a if element.layout == "F" else None)
-        copy_into(b, copy, a)
         b.append(RefAppend(made, copy, b.span))
+        there = Sym(a.name, element)
+        b.append(RefGet(there, made, k, b.span))
+        copy_into(b, there, a)
     total = b.let("dim", listed, ZERO, type=INT64, name="total")
     b.append(Loop(k, ZERO, total, ONE, (), (), tuple(body), (), (), None, b.span))
     return made

@@ -44,6 +44,7 @@ from adjit.transform.reverse.augment import Augment
 from adjit.transform.reverse.callees import Callee, Calls, refuse_unsupported
 from adjit.transform.reverse.growing import growing
 from adjit.transform.reverse.lasting import lasting
+from adjit.transform.reverse.lasting_lists import lasting_lists
 from adjit.transform.reverse.materialise import KeepAllocationError, NumberBranchError
 from adjit.transform.reverse.planner import Built, Planner, Wish, exposed_roots
 from adjit.transform.reverse.references import references
@@ -244,7 +245,7 @@ def _tidied(backward: Function, device: bool = False) -> Function:
 
 def _planned(function: Function, wish: Wish) -> _Plan:
     """Plan, keeping references to the allocations inside loops and calls that turn out to be needed."""
-    function = lasting(function)
+    function = lasting_lists(lasting(function))
     forced: set[Sym] = set()
     chosen: set[Sym] = set()
     while True:
