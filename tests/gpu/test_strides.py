@@ -110,9 +110,9 @@ def blocks(x):
 def overlapping_blocks(x):
     """Turns meet: each is a launch of its own."""
     v = x * 1.0
-    for i in range(len(x) // 3):
+    for i in range(len(x) // 3 - 1):
         for k in range(4):
-            v[3 * i + k - 1] = v[3 * i + k - 1] * x[i]
+            v[3 * i + k] = v[3 * i + k] * x[i]
     return np.sum(v)
 
 
