@@ -158,6 +158,7 @@ class _Known:
         self._shape, self._dtype = block.shape, block.dtype
         self._rows = (block.size // blocks.inputs.count, blocks.inputs.count)
         self._large = block.nbytes > _LARGE
+        self._bare = blocks.tree_of([[block]], wrt) is block  # no trees around it
 
     def matrix(self, room: Callable[[], int]) -> np.ndarray[Any, Any]:
         """Memory for the block, as rows and columns."""
@@ -171,6 +172,8 @@ class _Known:
 
     def tree(self, matrix: np.ndarray[Any, Any]) -> Any:
         """The block in its trees."""
+        if self._bare:
+            return matrix.reshape(self._shape)
         return self._blocks.tree_of([[matrix.reshape(self._shape)]], self._wrt)
 
 
