@@ -21,7 +21,7 @@ def f(x: np.ndarray, s: float) -> Any:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 9, 16, 17, 50])
-def test_tangents(count: int) -> None:
+def test_tangents(count: int, uncompiled: None) -> None:
     x, v, s = RNG.standard_normal(5), RNG.standard_normal((count, 5)), RNG.standard_normal(count)
     value, (by, total) = aj.jvp(f, (x, 2.0), (aj.Batch(v), aj.Batch(s)))
     assert np.array_equal(value[0], f(x, 2.0)[0])
@@ -35,7 +35,7 @@ def test_tangents(count: int) -> None:
     assert np.allclose(by[:, 1], -s[:, None] * np.ones(5))
 
 
-def test_cotangents() -> None:
+def test_cotangents(uncompiled: None) -> None:
     x = RNG.standard_normal(5)
     _, pullback = aj.vjp(f, x, 2.0)
     cts = RNG.standard_normal((4, 2, 5))
@@ -48,7 +48,7 @@ def test_cotangents() -> None:
         assert by_s[k] == one[1]
 
 
-def test_tuples() -> None:
+def test_tuples(uncompiled: None) -> None:
     def g(p: Any) -> Any:
         return p[0] * p[1], p[1]
 
@@ -60,7 +60,7 @@ def test_tuples() -> None:
     assert np.allclose(whole[0], 2 * v + w[:, None])
 
 
-def test_arguments_that_are_written() -> None:
+def test_arguments_that_are_written(uncompiled: None) -> None:
     def double(x: np.ndarray) -> np.ndarray:
         x *= x
         return x
@@ -72,7 +72,7 @@ def test_arguments_that_are_written() -> None:
     assert np.array_equal(tangents, np.tile([2.0, 4.0, 6.0], (40, 1)))
 
 
-def test_bad_batches() -> None:
+def test_bad_batches(uncompiled: None) -> None:
     x = RNG.standard_normal(5)
     for tangents, message in (
         ((aj.Batch(np.zeros((3, 4))), None), r"shape \(3, 4\)"),
@@ -88,7 +88,7 @@ def test_bad_batches() -> None:
         pullback((aj.Batch(np.zeros((2, 2, 5))), aj.Batch(np.zeros(3))))
 
 
-def test_bad_cotangents_name_the_batch() -> None:
+def test_bad_cotangents_name_the_batch(uncompiled: None) -> None:
     x = RNG.standard_normal(5)
     _, pullback = aj.vjp(lambda x: x * 2.0, x)
     for cts, message in (
@@ -102,7 +102,7 @@ def test_bad_cotangents_name_the_batch() -> None:
     assert pullback(aj.Batch(np.zeros((0, 5))))[0].shape == (0, 5)
 
 
-def test_results_without_axes() -> None:
+def test_results_without_axes(uncompiled: None) -> None:
     def product(x: np.ndarray) -> np.ndarray:
         y = np.empty(())
         y[()] = x[0] * x[1]

@@ -44,7 +44,15 @@ def right_products(x: np.ndarray, a: float) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("op", [aj.jacfwd, aj.jacrev, aj.jacobian])
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 17, 40])
-def test_closed_form(op: Any, n: int) -> None:
+def test_closed_form(op: Any, n: int, uncompiled: None) -> None:
+    check_closed_form(op, n)
+
+
+def test_closed_form_compiled() -> None:
+    check_closed_form(aj.jacfwd, 17)
+
+
+def check_closed_form(op: Any, n: int) -> None:
     x = RNG.standard_normal(n)
     by_x, by_a = right_products(x, 1.5)
     assert np.allclose(op(products)(x, 1.5), by_x, rtol=1e-14, atol=0)
@@ -57,7 +65,7 @@ def test_closed_form(op: Any, n: int) -> None:
 
 
 @pytest.mark.parametrize("op", [aj.jacfwd, aj.jacrev])
-def test_trees(op: Any) -> None:
+def test_trees(op: Any, uncompiled: None) -> None:
     def f(p: State, z: float) -> Any:
         v = p.u * p.k
         for _ in range(p.n):
@@ -87,7 +95,7 @@ def test_trees(op: Any) -> None:
 
 @pytest.mark.parametrize("order", ["C", "F", "A"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_layouts_and_dtypes(order: str, dtype: Any) -> None:
+def test_layouts_and_dtypes(order: str, dtype: Any, uncompiled: None) -> None:
     def f(m: np.ndarray) -> np.ndarray:
         out = np.empty((m.shape[1], m.shape[0]), m.dtype)
         for i in range(m.shape[0]):
@@ -108,7 +116,7 @@ def test_layouts_and_dtypes(order: str, dtype: Any) -> None:
         assert np.allclose(found, right, rtol=1e-6)
 
 
-def test_in_place_functions_end_as_the_plain_call_leaves_them() -> None:
+def test_in_place_functions_end_as_the_plain_call_leaves_them(uncompiled: None) -> None:
     def sweep(u: np.ndarray, w: np.ndarray) -> np.ndarray:
         for i in range(1, len(u)):
             u[i] = u[i] * u[i - 1] + w[i]
@@ -160,7 +168,7 @@ def test_the_rule_of_widths(count: int) -> None:
     assert count > 16 or width >= count
 
 
-def test_the_mode_follows_counts() -> None:
+def test_the_mode_follows_counts(uncompiled: None) -> None:
     def total(x: np.ndarray) -> float:
         return (x * x).sum()
 
@@ -179,7 +187,13 @@ def test_the_mode_follows_counts() -> None:
     assert aj.jacfwd(total).explain(x) is not None
 
 
-def test_parallel_loops_kernels_partials_and_linear_algebra() -> None:
+def both_modes(f: Any, *args: np.ndarray) -> None:
+    a, b = (op(f)(*[v.copy() for v in args]) for op in (aj.jacfwd, aj.jacrev))
+    for p, q in zip(a if isinstance(a, tuple) else (a,), b if isinstance(b, tuple) else (b,), strict=True):
+        assert np.allclose(p, q, rtol=1e-11, atol=1e-13)
+
+
+def test_parallel_loops() -> None:
     @njit(parallel=True)
     def loop(x: np.ndarray, y: np.ndarray) -> Any:
         s = 0.0
@@ -189,6 +203,10 @@ def test_parallel_loops_kernels_partials_and_linear_algebra() -> None:
             y[i] = t * x[i - 1]
         return s, y
 
+    both_modes(loop, RNG.standard_normal(20), RNG.standard_normal(20))
+
+
+def test_kernels_partials_and_linear_algebra(uncompiled: None) -> None:
     @aj.kernel
     def step(u: np.ndarray, v: np.ndarray) -> None:
         i = aj.index()
@@ -204,20 +222,11 @@ def test_parallel_loops_kernels_partials_and_linear_algebra() -> None:
     def solve(s: float, m: np.ndarray) -> np.ndarray:
         return np.linalg.solve(m + s * np.eye(3), m[0])
 
-    x, y, m = RNG.standard_normal(20), RNG.standard_normal(20), RNG.standard_normal((3, 3)) + 4 * np.eye(3)
-    for f, args in (
-        (loop, (x, y)),
-        (launches, (x,)),
-        (partial(solve, 2.0), (m,)),
-    ):
-        a, b = (op(f)(*[v.copy() for v in args]) for op in (aj.jacfwd, aj.jacrev))
-        for p, q in zip(
-            a if isinstance(a, tuple) else (a,), b if isinstance(b, tuple) else (b,), strict=True
-        ):
-            assert np.allclose(p, q, rtol=1e-11, atol=1e-13)
+    both_modes(launches, RNG.standard_normal(20))
+    both_modes(partial(solve, 2.0), RNG.standard_normal((3, 3)) + 4 * np.eye(3))
 
 
-def test_complex_results_of_real_arguments() -> None:
+def test_complex_results_of_real_arguments(uncompiled: None) -> None:
     def wave(x: np.ndarray) -> np.ndarray:
         return np.exp(1j * x) * x[0]
 
@@ -231,7 +240,7 @@ def test_complex_results_of_real_arguments() -> None:
         aj.jacfwd(lambda z: z * z)(x + 0j)
 
 
-def test_bad_input() -> None:
+def test_bad_input(uncompiled: None) -> None:
     x = RNG.standard_normal(4)
     with pytest.raises(aj.ArgumentError, match="returns nothing"):
         aj.jacfwd(lambda x: None)(x)
@@ -243,7 +252,7 @@ def test_bad_input() -> None:
         aj.jacrev(lambda x: len(x))(x)
 
 
-def test_a_dense_matrix_that_does_not_fit() -> None:
+def test_a_dense_matrix_that_does_not_fit(uncompiled: None) -> None:
     def double(x: np.ndarray) -> np.ndarray:
         return 2.0 * x
 
@@ -255,7 +264,7 @@ def test_a_dense_matrix_that_does_not_fit() -> None:
 
 
 @pytest.mark.parametrize("op", [aj.jacfwd, aj.jacrev, aj.jacobian, aj.hessian])
-def test_arrays_without_axes(op: Any) -> None:
+def test_arrays_without_axes(op: Any, uncompiled: None) -> None:
     def cube(a: np.ndarray, s: float) -> float:
         return a[()] ** 3 * s
 
@@ -267,7 +276,7 @@ def test_arrays_without_axes(op: Any) -> None:
     assert first.shape == ()
 
 
-def test_types_of_numbers() -> None:
+def test_types_of_numbers(uncompiled: None) -> None:
     assert type(aj.jacfwd(lambda s: s**4)(3.0)) is float
     assert type(aj.jacrev(lambda s: s**4)(3.0)) is float
     assert type(aj.jacfwd(lambda s: s**4)(np.float64(3.0))) is np.float64

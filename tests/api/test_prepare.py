@@ -38,7 +38,7 @@ def leaves(tree: Any) -> list[Any]:
         partial(aj.hessian, wrt=("x", "a")),
     ],
 )
-def test_same_numbers_in_the_same_memory(op: Any) -> None:
+def test_same_numbers_in_the_same_memory(op: Any, uncompiled: None) -> None:
     x = RNG.standard_normal(30)
     prepared = aj.prepare(op, loss, x, 2.0)
     first = leaves(prepared(x, 2.0))
@@ -49,7 +49,7 @@ def test_same_numbers_in_the_same_memory(op: Any) -> None:
         assert a is b or not isinstance(a, np.ndarray)
 
 
-def test_the_value_comes_along() -> None:
+def test_the_value_comes_along(uncompiled: None) -> None:
     x = RNG.standard_normal(30)
     prepared = aj.prepare(aj.grad, loss, x, 2.0)
     prepared(x, 3.0)
@@ -59,7 +59,7 @@ def test_the_value_comes_along() -> None:
     assert np.array_equal(prepared.value, aj.grad(loss)(x, 3.0))
 
 
-def test_written_arguments() -> None:
+def test_written_arguments(uncompiled: None) -> None:
     def f(u: np.ndarray) -> np.ndarray:
         for i in range(1, len(u)):
             u[i] *= u[i - 1]
@@ -115,7 +115,7 @@ def test_it_allocates_nothing_of_its_own() -> None:
     assert peak < 20_000
 
 
-def test_bad_input() -> None:
+def test_bad_input(uncompiled: None) -> None:
     x = RNG.standard_normal(6)
     prepared = aj.prepare(aj.grad, loss, x, 2.0)
     for args in ((x[:3], 2.0), (x.astype(np.float32), 2.0), (x, 2)):

@@ -10,6 +10,7 @@ import pytest
 
 import adjit as aj
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
 X = np.array([1.5, 0.7])
 
 
