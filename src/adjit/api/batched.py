@@ -11,7 +11,7 @@ from adjit.api.batches import fit_batch, one_count
 from adjit.api.engine import Engine
 from adjit.api.plan import Leaves, Results
 from adjit.api.pushes import Block, Pushes, Tangent
-from adjit.api.tangents import collect, spread
+from adjit.api.tangents import active_leaves, collect
 from adjit.ir.structure import Spec
 
 
@@ -20,11 +20,7 @@ class Batched:
 
     def __init__(self, engine: Engine[Batched], specs: tuple[Spec, ...], masks: tuple[Any, ...]):
         self._tree = Leaves(engine.source, specs)
-        names = engine.source.signature.names
-        active = tuple(
-            on for s, m, n in zip(specs, masks, names, strict=True) for on in spread(s, m, n, "tangent")
-        )
-        self._pushes = Pushes(engine, specs, active, "jvp")
+        self._pushes = Pushes(engine, specs, active_leaves(self._tree, masks), "jvp")
 
     def run(self, values: tuple[Any, ...], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """The value and its tangents."""

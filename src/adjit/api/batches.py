@@ -11,6 +11,7 @@ from adjit.api.annotations import Batch
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, Spec, TupleSpec
 from adjit.runtime.arguments import describe, item_name
+from adjit.runtime.foreign import mapped
 
 
 def batched(tree: Any) -> bool:
@@ -69,7 +70,7 @@ def one_count(batches: Iterator[tuple[str, Any]]) -> int:
 
 def checked_count(spec: Spec, cts: Any, shapes: Iterator[Any], name: str) -> int:
     """How many cotangents a tree of batches holds, which fit the result. Raises ArgumentError."""
-    return one_count(iter(list(_checked(spec, cts, shapes, name))))
+    return one_count(_checked(spec, cts, shapes, name))
 
 
 def _checked(spec: Spec, cts: Any, shapes: Iterator[Any], name: str) -> Iterator[tuple[str, Any]]:
@@ -89,10 +90,7 @@ def _checked(spec: Spec, cts: Any, shapes: Iterator[Any], name: str) -> Iterator
 
 def picked(tree: Any, k: int) -> Any:
     """Item k of each batch in a tree."""
-    if isinstance(tree, tuple):
-        items = tuple(picked(t, k) for t in tree)
-        return type(tree)(*items) if hasattr(tree, "_fields") else items
-    return None if tree is None else tree[k, ...]
+    return mapped(tree, lambda batch: None if batch is None else batch[k, ...])
 
 
 def stacked(trees: Sequence[Any]) -> Any:
@@ -106,7 +104,4 @@ def stacked(trees: Sequence[Any]) -> Any:
 
 def emptied(tree: Any) -> Any:
     """Of a tree, one of arrays that hold none of it: a leading axis of extent zero."""
-    if isinstance(tree, tuple):
-        items = tuple(map(emptied, tree))
-        return type(tree)(*items) if hasattr(tree, "_fields") else items
-    return None if tree is None else np.zeros((0, *np.shape(tree)), np.asarray(tree).dtype)
+    return mapped(tree, lambda v: None if v is None else np.zeros((0, *np.shape(v)), np.asarray(v).dtype))

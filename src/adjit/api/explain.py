@@ -10,12 +10,11 @@ from adjit.api.annotations import Active, BatchDuplicated, Const, Duplicated
 from adjit.api.explained import report, result_of
 from adjit.api.grad import Transformed
 from adjit.api.jit import Primal
-from adjit.api.plan import Leaves
+from adjit.api.plan import leaves_of
 from adjit.api.source import Source, source_of
 from adjit.api.vjp import signature_marks, wanted_leaves
 from adjit.errors import ArgumentError
 from adjit.ir.structure import leaves
-from adjit.runtime.arguments import spec_of
 
 if TYPE_CHECKING:
     from adjit.api.report import Report
@@ -58,7 +57,7 @@ def _inactive(
 
 def of_gradient(source: Source, values: tuple[Any, ...], wanted: Sequence[bool | tuple[bool, ...]]) -> Report:
     """The report of the gradient with respect to all that is wanted and has a derivative."""
-    tree = Leaves(source, tuple(spec_of(v, n) for v, n in zip(values, source.signature.names, strict=True)))
+    tree = leaves_of(source, values)
     chosen = [w for s, m in zip(tree.specs, wanted, strict=True) for w in wanted_leaves(s, m)]
     active = tuple(w and tree.differentiable(i) for i, w in enumerate(chosen))
     if not any(active):

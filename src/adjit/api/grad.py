@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from adjit.api.derivative import Derivative
 from adjit.api.engine import Engine
-from adjit.api.plan import Gradients, Guard, Leaves, Results, seed
+from adjit.api.plan import Gradients, Guard, Leaves, Results, leaves_of, seed
 from adjit.api.source import Source
 from adjit.api.wrt import Wrt, select
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec
 from adjit.ir.types import Array, Scalar
-from adjit.runtime.arguments import describe, fill, spec_of
+from adjit.runtime.arguments import describe, fill
 from adjit.runtime.foreign import ForeignArrays
 from adjit.runtime.signature import place
 
@@ -72,8 +72,7 @@ class Transformed(Derivative):
         from adjit.api.explained import report, result_of
 
         values = self._bind(args, kwargs)
-        names = self.source_.signature.names
-        tree = Leaves(self.source_, tuple(spec_of(v, n) for v, n in zip(values, names, strict=True)))
+        tree = leaves_of(self.source_, values)
         active = select(self.paths, tree).active
         _scalar_result(result_of(self.source_, tree.specs), self.has_aux, self.source_)
         return report(self.source_, tree, values, "joint", active, aux=self.has_aux, final=False)

@@ -10,13 +10,13 @@ import numpy as np
 from adjit.api.blocks import Blocks, Inputs, Units
 from adjit.api.derivative import Derivative
 from adjit.api.engine import Engine
-from adjit.api.plan import Leaves, renumber
+from adjit.api.plan import Leaves, leaves_of, renumber
 from adjit.api.pushes import Block, Program, Pushes, cost_of
 from adjit.api.rows import Rows
 from adjit.api.wrt import Wrt, select
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Spec
-from adjit.runtime.arguments import Template, spec_of
+from adjit.runtime.arguments import Template
 from adjit.runtime.foreign import ForeignArrays
 from adjit.runtime.memory import available
 
@@ -115,8 +115,7 @@ class Jacobian(Derivative):
         from adjit.api.explained import report
 
         values = self._bind(args, kwargs)
-        names = self.source_.signature.names
-        tree = Leaves(self.source_, tuple(spec_of(v, n) for v, n in zip(values, names, strict=True)))
+        tree = leaves_of(self.source_, values)
         kind = "split" if self.mode(*args, **kwargs) == "reverse" else "forward"
         return report(self.source_, tree, values, kind, select(self.paths, tree).active)
 

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from adjit.api.engine import Engine
-from adjit.api.plan import Guard, Leaves, Results
+from adjit.api.plan import Guard, Leaves, Results, leaves_of
 from adjit.api.source import Layer, source_of
 from adjit.ir.structure import Spec
-from adjit.runtime.arguments import spec_of
 from adjit.runtime.foreign import ForeignArrays
 
 if TYPE_CHECKING:
@@ -55,8 +54,7 @@ class Primal(Layer):
         from adjit.api.explained import report
 
         values = self._source.signature.bind(args, kwargs)
-        names = self._source.signature.names
-        tree = Leaves(self._source, tuple(spec_of(v, n) for v, n in zip(values, names, strict=True)))
+        tree = leaves_of(self._source, values)
         return report(self._source, tree, values, "primal", (False,) * len(tree.all))
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from adjit.api.batches import batched, unbatched
 from adjit.api.engine import Engine, engine_of
 from adjit.api.plan import Guard, Leaves, Results
 from adjit.api.source import source_of
-from adjit.api.tangents import collect, fit_array, fit_scalar, mask_of, private, spread, usable
+from adjit.api.tangents import active_leaves, collect, fit_array, fit_scalar, mask_of, private, usable
 from adjit.api.vjp import require_result
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Spec
@@ -72,10 +72,7 @@ class _Forward:
 
     def __init__(self, engine: Engine[_Forward], specs: tuple[Spec, ...], masks: tuple[Any, ...]):
         leaves = Leaves(engine.source, specs)
-        names = engine.source.signature.names
-        active = tuple(
-            on for s, m, n in zip(specs, masks, names, strict=True) for on in spread(s, m, n, "tangent")
-        )
+        active = active_leaves(leaves, masks)
         self.compiled = engine.compile(specs, "forward", active)
         self._call, self._captures = self.compiled.call, tuple(self.compiled.captures)
         self._leaves = leaves.of

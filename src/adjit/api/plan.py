@@ -15,7 +15,7 @@ from adjit.api.source import Source
 from adjit.errors import ArgumentError, DeviceError
 from adjit.ir.structure import Leaf, Spec, leaves
 from adjit.ir.types import Array, Scalar
-from adjit.runtime.arguments import Template, fill, flatten, leaf_names, number_maker, template
+from adjit.runtime.arguments import Template, fill, flatten, leaf_names, number_maker, spec_of, template
 from adjit.runtime.overlap import Disjoint
 from adjit.runtime.places import library_of
 from adjit.runtime.signature import place
@@ -50,6 +50,12 @@ class Leaves:
 
     def is_array(self, i: int) -> bool:
         return isinstance(self.all[i].type, Array)
+
+
+def leaves_of(source: Source, values: Sequence[Any]) -> Leaves:
+    """The leaves of the arguments of one call, one value per parameter."""
+    pairs = zip(values, source.signature.names, strict=True)
+    return Leaves(source, tuple(spec_of(v, n) for v, n in pairs))
 
 
 class Guard:

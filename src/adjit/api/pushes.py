@@ -53,6 +53,11 @@ def refuse_places(tree: Leaves, what: str) -> None:
             )
 
 
+def own_copy(value: Any) -> Any:
+    """A copy of an array, in its order of memory; a number as it is."""
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value
+
+
 class Block:
     """Tangents of one active leaf: an array's in `lanes`, of its shape and one axis more; a number's in a list."""
 
@@ -249,7 +254,7 @@ class Pushes:
             given = list(leaves)
             if stop < seeds.count:
                 for k in written:
-                    given[k] = leaves[k].copy(order="K")
+                    given[k] = own_copy(leaves[k])
             flat = compiled.call(*given, *compiled.captures, *(s for b in blocks for s in b.given)) or ()
             sink.take(program.split(flat), start, stop)
             start = stop

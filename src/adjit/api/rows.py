@@ -12,6 +12,7 @@ import numpy as np
 from adjit.api.blocks import Blocks
 from adjit.api.engine import Engine
 from adjit.api.plan import Guard, Leaves, Results, seed
+from adjit.api.pushes import own_copy
 from adjit.api.tangents import zeros
 from adjit.api.vjp import require_result
 from adjit.errors import ArgumentError
@@ -55,7 +56,7 @@ class Rows:
         carrying = [self.results.all[k] for k in self.results.carrying]
         if not any(isinstance(leaf.type, Array) for leaf in carrying):
             return len(carrying)
-        flat = self._forward(list(map(_copy, leaves)))
+        flat = self._forward(list(map(own_copy, leaves)))
         return sum(
             math.prod(flat[k].shape) if _is_array(self.results.all[k]) else 1 for k in self.results.carrying
         )
@@ -122,7 +123,3 @@ def _zero(leaf: Leaf, value: Any) -> Any:
     if _is_array(leaf):
         return zeros(value.shape, leaf)
     return seed(leaf, 0.0)
-
-
-def _copy(value: Any) -> Any:
-    return value.copy(order="K") if isinstance(value, np.ndarray) else value

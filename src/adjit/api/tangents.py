@@ -6,11 +6,12 @@ same shape and dtype.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from adjit.api.plan import Leaves
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
 from adjit.ir.types import Array, Scalar
@@ -46,6 +47,12 @@ def spread(spec: Spec, mask: Hashable, name: str, what: str) -> Iterator[bool]:
     else:
         kind = str(spec.type) if isinstance(spec, Leaf) else "no number"
         raise ArgumentError(f"'{name}' is {kind} and has no derivative: its {what} must be None", "give None")
+
+
+def active_leaves(of: Leaves, masks: Sequence[Hashable]) -> tuple[bool, ...]:
+    """One flag per leaf of the arguments: whether a tangent is given. Raises ArgumentError as `spread`."""
+    parts = zip(of.specs, masks, of.source.signature.names, strict=True)
+    return tuple(on for s, m, n in parts for on in spread(s, m, n, "tangent"))
 
 
 def collect(tree: Any) -> Iterator[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from adjit.api.derivative import Derivative
 from adjit.api.engine import Engine
 from adjit.api.plan import Leaves
-from adjit.api.pushes import Block, Pushes, Tangent
+from adjit.api.pushes import Block, Pushes, Tangent, own_copy
 from adjit.api.rows import Rows
 from adjit.api.sparse.check import disagreeing, named
 from adjit.api.sparse.columns import Columns
@@ -150,7 +150,7 @@ class Matrices:
     def fitting(self, pattern: Pattern, leaves: Sequence[Any]) -> Pattern:
         """A given pattern that has the Jacobian's shape. Raises ArgumentError."""
         counted = _Rows()
-        self._pushes.run(list(map(_copied, leaves)), Directions((), 0, self._parts(None, leaves)), counted)
+        self._pushes.run(list(map(own_copy, leaves)), Directions((), 0, self._parts(None, leaves)), counted)
         shape = (counted.count, sum(self._columns.sizes(leaves)))
         if pattern.shape != shape:
             raise ArgumentError(
@@ -181,24 +181,24 @@ class Matrices:
         """As `short`, for the value and the products."""
         if prepared.short is None or prepared.blocks is None:
             return None
-        program = self._with_value.program(prepared.directions.count)
-        compiled, results = program.compiled, program.results
-        at, more = compiled.n_results, (*compiled.captures, *(s for b in prepared.blocks for s in b.given))
+        count = prepared.directions.count
+        results, call = (
+            self._with_value.program(count).results,
+            _packed(self._with_value, count, prepared.blocks),
+        )
 
         def run(leaves: Sequence[Any]) -> tuple[Any, Any]:
-            flat = compiled.call(*leaves, *more)
-            return results.value(flat), flat[at]["lanes"].reshape(-1)
+            flat, products = call(leaves)
+            return results.value(flat), products
 
         return run
 
     def _short(self, directions: Directions, blocks: list[Block], rows: int) -> Short | None:
         """All that a call does where one pass of a program that writes no argument leaves its one result packed."""
-        compiled = self._pushes.program(directions.count).compiled
         if not self._sink(directions, rows).whole:
             return None
-        call, at = compiled.call, compiled.n_results
-        more = (*compiled.captures, *(s for b in blocks for s in b.given))
-        return lambda leaves: call(*leaves, *more)[at]["lanes"].reshape(-1)
+        call = _packed(self._pushes, directions.count, blocks)
+        return lambda leaves: call(leaves)[1]
 
     def _buffers(self, directions: Directions, leaves: Sequence[Any]) -> list[Block] | None:
         """Directions that are written once, where a single pass leaves them as they are."""
@@ -218,7 +218,7 @@ class Matrices:
         if prepared.short is not None and not with_value:
             return None, prepared.matrix(prepared.short(leaves)), _NONE
         vector, how = prepared.vector, prepared.how
-        entry = None if vector is None else list(map(_copied, leaves))
+        entry = None if vector is None else list(map(own_copy, leaves))
         tangent = None
         rows = prepared.pattern.shape[0]
         if how.mode == "forward":
@@ -229,7 +229,7 @@ class Matrices:
         else:
             if entry is not None:
                 products = self._sink(prepared.directions, rows)
-                self._pushes.run(list(map(_copied, leaves)), prepared.directions, products)
+                self._pushes.run(list(map(own_copy, leaves)), prepared.directions, products)
                 tangent = products.direction(0)
             value, swept_rows = swept(self._rows, self._columns, self.leaves, leaves, how.colours, how.count)
             found = swept_rows.reshape(-1)
@@ -252,6 +252,24 @@ class Matrices:
         return self._columns.split(flat, leaves, lambda part, shape, _: part.reshape(shape))
 
 
+def _packed(
+    pushes: Pushes, count: int, blocks: Sequence[Block]
+) -> Callable[[Sequence[Any]], tuple[Sequence[Any], Any]]:
+    """One call of the program with directions that are written: all that it returns, and its one packed result."""
+    compiled = pushes.program(count).compiled
+    call, at, more = (
+        compiled.call,
+        compiled.n_results,
+        (*compiled.captures, *(s for b in blocks for s in b.given)),
+    )
+
+    def run(leaves: Sequence[Any]) -> tuple[Sequence[Any], Any]:
+        flat = call(*leaves, *more)
+        return flat, flat[at]["lanes"].reshape(-1)
+
+    return run
+
+
 class _Rows:
     """Counts the numbers of a result (`pushes.Sink`)."""
 
@@ -262,7 +280,3 @@ class _Rows:
 
 
 _NONE = np.empty(0, np.int64)
-
-
-def _copied(v: Any) -> Any:
-    return v.copy(order="K") if isinstance(v, np.ndarray) else v
