@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.old_pocl import name_processor
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing")
@@ -16,6 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: part of a wide grid; only run with --slow (make test-all)")
+    name_processor()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -83,7 +83,10 @@ class Source:
                 return cl.Program(context, self._text).build(options, devices=[device])
         except cl.RuntimeError as error:
             raise DeviceError(
-                f"the kernels of this program do not compile on '{device.name}':\n{error}"
+                f"the kernels of this program do not compile on '{device.name}':\n{error}",
+                "this PoCL is older than the processor: take a newer one, of the system or of conda-forge"
+                if "unknown target CPU" in str(error)
+                else "",
             ) from error
 
 
