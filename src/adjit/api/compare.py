@@ -95,6 +95,8 @@ class Comparison:
     def _values(self) -> float:
         """Compare value and final states with the plain call's; find out what f writes."""
         plain, compiled = _copies(self.args), _copies(self.args)
+        plan = jit(self.f).plan(*plain, **_copied(self.kwargs))
+        plan.refuse_shared(self.source.signature.bind(self.args, self.kwargs))  # copies of them share nothing
         value = self._plain_call(plain)
         found = jit(self.f)(*compiled, **_copied(self.kwargs))
         worst = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adjit.api.engine import Engine
@@ -81,9 +81,14 @@ class Compiled:
         self._guard = Guard(leaves, self.compiled)
         self._results = Results(self.compiled.out)
 
-    def run(self, values: tuple[Any, ...]) -> Any:
-        """Call it."""
+    def refuse_shared(self, values: tuple[Any, ...]) -> Sequence[Any]:
+        """Raise ArgumentError for memory that the arguments of a call share. Returns: their leaves."""
         leaves = self._leaves(values)
         if self._guard.needed:
             self._guard.check(leaves)
+        return leaves
+
+    def run(self, values: tuple[Any, ...]) -> Any:
+        """Call it."""
+        leaves = self.refuse_shared(values)
         return self._results.value(self._call(*leaves, *self._captures) or ())

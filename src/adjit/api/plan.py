@@ -61,6 +61,7 @@ def leaves_of(source: Source, values: Sequence[Any]) -> Leaves:
 class Guard:
     """Refuses arrays that the program writes and that are read-only or share memory, by name.
 
+    What `aj.pure` copies may be read-only, but share no memory: the plain function would see there what it wrote.
     shadows: names of shadow arrays that come with the call, and whether the program writes them.
     """
 
@@ -75,6 +76,8 @@ class Guard:
                     "pass a writable copy, or use aj.pure(f)",
                     place(of.source.signature.py_func),
                 )
+        if compiled.copied:
+            written = [w or compiled.copied[i] for i, w in zip(self._at, written, strict=True)]
         self._captured = tuple(c for c in compiled.captures if isinstance(c, np.ndarray))
         names = [f"'{of.names[i]}'" for i in self._at]
         pairs = zip(compiled.captured, compiled.captures, strict=True)

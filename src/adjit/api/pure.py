@@ -14,7 +14,8 @@ def pure(f: Callable[..., Any]) -> Pure:
     Returns: a function of the same arguments that mutates none of them. Its result is `states`, the tuple of
     the float arrays that f's source may write, in argument order, as f leaves them; or `(value, states)` if f
     returns a value. It composes with `vjp`, `jvp`, `grad(..., has_aux=True)` and `options`.
-    Raises: ArgumentError at the call if an argument does not fit.
+    Raises: ArgumentError at the call if an argument does not fit, or if what f would write shares memory with another
+    array: f itself would see there what it wrote.
     """
     return Pure(f)
 

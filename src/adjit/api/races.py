@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjit.api.engine import Engine, engine_of
-from adjit.api.plan import Leaves
+from adjit.api.plan import Guard, Leaves
 from adjit.api.source import source_of
 from adjit.errors import ArgumentError, CheckError
 from adjit.frontend.kernel_function import KernelFunction
@@ -40,7 +40,8 @@ def check_races(f: Callable[..., Any], ndrange: Any, *args: Any, **kwargs: Any) 
     items of one launch, or turns of one loop, may both read an element, or both update it (`atomic_add`); they may
     not touch it where one of them writes it. Arrays that a work item makes are its own.
     Returns: a report that says how many work items ran.
-    Raises: CheckError that names the array, the index, both work items and the lines of both accesses: of the first
+    Raises: ArgumentError where a call would be refused, since an array that is written shares memory with another
+    argument; CheckError that names the array, the index, both work items and the lines of both accesses: of the first
     meeting in the order of a sequential run.
     """
     source = source_of(f)
@@ -64,12 +65,17 @@ class _Plan:
     def __init__(self, engine: Engine[_Plan], specs: tuple[Spec, ...], _: Any):
         from adjit.runtime.races import build
 
-        self.program = build(engine.source.base, tuple(map(writable, specs)))
-        self._leaves = Leaves(engine.source, specs).of
+        specs = tuple(map(writable, specs))
+        self.program = build(engine.source.base, specs)
+        tree = Leaves(engine.source, specs)
+        self._leaves, self._guard = tree.of, Guard(tree, self.program)
 
     def run(self, values: tuple[Any, ...]) -> np.ndarray[Any, Any]:
         """Run it on copies. Gives what it found."""
-        leaves = [*self._leaves(values), *self.program.captures]
+        given = self._leaves(values)
+        if self._guard.needed:
+            self._guard.check(given)
+        leaves = [*given, *self.program.captures]
         state = self.program.state()
         self.program.call(*(v.copy(order="K") if isinstance(v, np.ndarray) else v for v in leaves), state)
         return state

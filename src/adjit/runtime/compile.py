@@ -19,6 +19,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from numba.core.dispatcher import Dispatcher
+
 from adjit.runtime.folder import cache_folder, write_once
 from adjit.runtime.freed import keep_freed_memory
 from adjit.runtime.places import CUDA
@@ -86,6 +88,18 @@ def _remember(name: str, text: str) -> None:
     _texts.move_to_end(name)
     while len(_texts) > _KEPT:
         _texts.popitem(last=False)
+
+
+def only_called_by_others(namespace: dict[str, Any], entries: Iterable[str]) -> None:
+    """Compile a module's functions, but for the entries, without what calls them from Python.
+
+    Nothing is called from C. Without those wrappers a small program compiles in four fifths of the time.
+    """
+    entries, module = frozenset(entries), namespace["__name__"]
+    for name, function in namespace.items():
+        if isinstance(function, Dispatcher) and function.__module__ == module and not function.overloads:
+            function.targetoptions["no_cfunc_wrapper"] = True
+            function.targetoptions["no_cpython_wrapper"] = name not in entries
 
 
 _LONG = 500

@@ -27,7 +27,7 @@ from adjit.ir.types import Array
 from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere, walk_program
 from adjit.runtime import cache
-from adjit.runtime.compile import load, stored_text, with_room
+from adjit.runtime.compile import load, only_called_by_others, stored_text, with_room
 from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, dialect_of, entered
 from adjit.runtime.memory import limited
 from adjit.runtime.places import placed
@@ -94,7 +94,7 @@ class Compiled:
     stretches: whether the program depends on which extents of its arguments are one. located: whether it checks indices
     and says in an IndexError where it was. packed: whether tangents of arrays lie side by side; columns: then all
     columns of a Jacobian in one call (`codegen.columns`), where that is known to do. reasons: why a pattern is that
-    of these floats only.
+    of these floats only. copied: the leaves that the plain function writes, and this program copies; empty for none.
     """
 
     call: Callable[..., Any]
@@ -112,6 +112,7 @@ class Compiled:
     packed: bool = False
     columns: Callable[..., Any] | None = None
     reasons: tuple[tuple[str, Span], ...] = ()
+    copied: tuple[bool, ...] = ()
 
     @property
     def source(self) -> str:
@@ -191,6 +192,7 @@ def _compiled(
     captures: tuple[Any, ...],
     text: Callable[[], str],
 ) -> Compiled:
+    only_called_by_others(namespace, (str(meta[kind]) for kind in ("call", "pullback", "columns")))
     call = with_room(namespace[meta["call"]], meta["lines"])
     pullback = None if meta["pullback"] is None else with_room(namespace[meta["pullback"]], meta["lines"])
     if request.place:
@@ -216,6 +218,7 @@ def _compiled(
         meta["packed"],
         meta["columns"] and with_room(namespace[meta["columns"]], meta["lines"]),
         meta["reasons"],
+        meta["copied"],
     )
 
 
@@ -256,6 +259,7 @@ def transformed(request: Request, primal: Primal) -> Made:
     meta: dict[str, Any] = {
         "out": primal.out,
         "written": tuple(p in written for p in params),
+        "copied": primal.copied[:n_leaves],
         "n_results": len(function.results),
         "captured": tuple(p.name for p in function.params[n_leaves:]),
         "raises": _raises(function.body),

@@ -26,6 +26,7 @@ class Primal:
     """A typed function with what it captures, the structure of its result, and how it is to be compiled.
 
     located: whether indices in parallel loops are checked by the program itself, which then names the work item.
+    copied: for each parameter, whether it is an array that the plain function writes and this one copies (`aj.pure`).
     """
 
     function: Function
@@ -36,6 +37,7 @@ class Primal:
     boundscheck: bool = False
     located: bool = False
     stretches: bool = False
+    copied: tuple[bool, ...] = ()
 
 
 def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:

@@ -18,7 +18,7 @@ from adjit.ir.visit import Rewriter
 
 
 def pure(function: Function, out: Spec) -> dict[str, Any]:
-    """The function without side effects, and the structure of its result: states, or (value, states)."""
+    """The function without side effects, the structure of its result (states, or (value, states)), what it copies."""
     written = written_params(function, Alias(function))
     states = [p for p in function.params if p in written]
     b = Builder(function.span)
@@ -36,4 +36,5 @@ def pure(function: Function, out: Spec) -> dict[str, Any]:
     results = (*rewriter.atoms(function.results), *copies)
     tree = TupleSpec(tuple(Leaf(c.type) for c in copies))
     structure: Spec = tree if isinstance(out, NoneSpec) else TupleSpec((out, tree))
-    return {"function": replace(function, body=body, results=results), "out": structure}
+    copied = tuple(p in written for p in function.params)
+    return {"function": replace(function, body=body, results=results), "out": structure, "copied": copied}
