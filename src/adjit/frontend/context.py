@@ -327,6 +327,9 @@ class Lowering:
         if isinstance(value, TupleValue):
             items = tuple(self._with_undef(name, v, first, flow) for v in value.items)
             return TupleValue(items, value.cls)
+        if isinstance(value, RangeValue):
+            lo, hi, step = (_number(self._with_undef(name, v, first, flow)) for v in value.bounds)
+            return RangeValue(lo, hi, step, value.parallel)
         if not isinstance(value, Sym | Undef):
             return value
         absent = Undef(value.type)
@@ -535,9 +538,18 @@ def meet(name: str, a: Value, b: Value, flow: Flow) -> Value:
             items = tuple(meet(name, x, y, flow) for x, y in zip(a.items, b.items, strict=True))
             clash = next((i for i in items if isinstance(i, Conflict)), None)
             return TupleValue(items, a.cls) if clash is None else clash
+    elif isinstance(a, RangeValue) and isinstance(b, RangeValue) and a.parallel == b.parallel:
+        lo, hi, step = (_number(meet(name, x, y, flow)) for x, y in zip(a.bounds, b.bounds, strict=True))
+        return RangeValue(lo, hi, step, a.parallel)
     elif same_static(a, b):
         return a
     return a if isinstance(a, Conflict) else b if isinstance(b, Conflict) else conflict(a, b)
+
+
+def _number(value: Value) -> Atom:
+    """A bound of a range: whole numbers always have one type in common."""
+    assert is_atom(value)
+    return value
 
 
 def portable(value: Value) -> bool:
@@ -547,10 +559,8 @@ def portable(value: Value) -> bool:
             return all(portable(item) for item in value.items)
         case Closure():
             return not (value.defaults or value.keyword_defaults or value.frame.finished)
-        case RangeValue():
-            return all(isinstance(a, Const) for a in (value.lo, value.hi, value.step))
         case _:
-            return is_atom(value) or isinstance(value, Static | Conflict)
+            return is_atom(value) or isinstance(value, Static | Conflict | RangeValue)
 
 
 def _local(value: Value) -> bool:

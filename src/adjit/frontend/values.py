@@ -110,6 +110,11 @@ class RangeValue:
     step: Atom
     parallel: bool = False
 
+    @property
+    def bounds(self) -> tuple[Atom, Atom, Atom]:
+        """First number, end and step."""
+        return self.lo, self.hi, self.step
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZipValue:
@@ -296,7 +301,7 @@ def kind(value: Value) -> str:
         case SliceValue():
             return "a slice"
         case RangeValue():
-            return "a range"
+            return "a prange" if value.parallel else "a range"
         case Elements():
             return f"a {len(value.shape)}-D array"
         case Conflict():
@@ -416,6 +421,8 @@ def rebuild(template: Value, make: Iterator[Atom]) -> Value:
     """The template with its atoms replaced, left to right."""
     if isinstance(template, TupleValue):
         return TupleValue(tuple(rebuild(item, make) for item in template.items), template.cls)
+    if isinstance(template, RangeValue):
+        return RangeValue(next(make), next(make), next(make), template.parallel)
     return next(make) if is_atom(template) else template
 
 
@@ -424,6 +431,8 @@ def atoms(value: Value) -> Iterator[Atom]:
     if isinstance(value, TupleValue):
         for item in value.items:
             yield from atoms(item)
+    elif isinstance(value, RangeValue):
+        yield from value.bounds
     elif isinstance(value, Sym | Const | Undef):
         yield value
 
@@ -448,6 +457,9 @@ def fits(value: Value, template: Value) -> list[Atom] | None:
                 return None
             found += part
         return found
+    if isinstance(template, RangeValue):
+        alike = isinstance(value, RangeValue) and value.parallel == template.parallel
+        return list(value.bounds) if alike else None
     return [] if same_static(value, template) else None
 
 
