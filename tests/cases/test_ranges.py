@@ -37,7 +37,7 @@ def remade(u, turns):
         for i in order:
             s += u[i] * (t + 1)
         order = range(t, len(u), t + 1)
-        for i, j in zip(order, range(len(u))):  # noqa: B905
+        for i, j in zip(order, range(len(u))):
             s += u[i] * u[j]
     for i in order:
         s *= u[i]

@@ -548,7 +548,7 @@ def meet(name: str, a: Value, b: Value, flow: Flow) -> Value:
 
 def _number(value: Value) -> Atom:
     """A bound of a range: whole numbers always have one type in common."""
-    assert is_atom(value)
+    assert isinstance(value, Sym | Const | Undef)
     return value
 
 

@@ -458,8 +458,9 @@ def fits(value: Value, template: Value) -> list[Atom] | None:
             found += part
         return found
     if isinstance(template, RangeValue):
-        alike = isinstance(value, RangeValue) and value.parallel == template.parallel
-        return list(value.bounds) if alike else None
+        if not isinstance(value, RangeValue) or value.parallel != template.parallel:
+            return None
+        return list(value.bounds)
     return [] if same_static(value, template) else None
 
 
