@@ -14,11 +14,11 @@ from .record import Case, Combination
 
 
 def _pairs() -> list[tuple[Case, Combination, bool]]:
-    """Case, how it is run, and whether it is compiled: singular points are, they need NumPy's error model."""
+    """Case, how it is run, and whether it is compiled."""
     seen: set[str] = set()
     pairs: list[tuple[Case, Combination, bool]] = []
     for case, how in selected():
-        pairs.append((case, how, case.name not in seen or not case.differences))
+        pairs.append((case, how, case.name not in seen))
         seen.add(case.name)
     return pairs
 

@@ -6,6 +6,7 @@ Numba keeps its machine code beside it and a second process starts warm. Without
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import linecache
@@ -25,6 +26,7 @@ from adjit.runtime.folder import cache_folder, write_once
 from adjit.runtime.freed import keep_freed_memory
 from adjit.runtime.places import CUDA
 from adjit.runtime.plain import adapt, plain_namespace
+from adjit.runtime.plain_arithmetic import with_ieee_arithmetic
 from adjit.runtime.traced import traceable
 
 _lock = threading.RLock()
@@ -205,7 +207,8 @@ def _plain(name: str, text: str) -> Loaded:
     """The text without Numba: decorators are identities, scalar types are NumPy's."""
     bare = re.sub(r"^(from (?:numba|adjit).*|import math)$", "", text, flags=re.M)
     space = plain_namespace() | {"__name__": f"adjit_{name}_plain"}
-    namespace, file = _execute(f"<adjit {name}, plain>", bare, space)
+    file = f"<adjit {name}, plain>"
+    namespace, file = _execute(file, bare, space, with_ieee_arithmetic(bare, file))
     adapt(namespace)
     return namespace, file
 
@@ -224,7 +227,8 @@ def _driver(name: str, text: str, place: str) -> Loaded:
     return namespace, file
 
 
-def _execute(file: str, text: str, namespace: dict[str, Any]) -> Loaded:
+def _execute(file: str, text: str, namespace: dict[str, Any], parsed: ast.Module | None = None) -> Loaded:
+    """Run a text, or what was made of it, as a module."""
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), namespace)
+    exec(compile(parsed or text, file, "exec"), namespace)
     return namespace, file

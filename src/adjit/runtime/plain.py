@@ -1,9 +1,9 @@
 """The names of a generated module's prelude as plain Python, to run it without Numba.
 
-Integers are Python's and never wrap; floats follow IEEE as they do in compiled code (no ZeroDivisionError from
-`fdiv`, no ValueError from `math.sqrt(-1.0)`). What compiled code would do without a word is made to show here: an
-index that is said not to be negative (`uint64(i)`) and is raises IndexError, and memory that nobody has written holds
-NaN, or a huge negative integer.
+Integers are Python's and never wrap; floats follow IEEE as they do in compiled code (no ZeroDivisionError in adjoints,
+no ValueError from `math.sqrt(-1.0)`; `plain_arithmetic`). What compiled code would do without a word is made to show
+here: an index that is said not to be negative (`uint64(i)`) and is raises IndexError, and memory that nobody has
+written holds NaN, or a huge negative integer.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjit.runtime.lanes import plain_lanes
+from adjit.runtime.plain_arithmetic import FUNCTIONS
 
 
 def _run_parts(part: Callable[..., None], count: int, given: tuple[Any, ...]) -> None:
@@ -142,6 +143,7 @@ def plain_namespace() -> dict[str, Any]:
     scalars = {f"{kind}{bits}": int for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
     space: dict[str, Any] = {
         **scalars,
+        **FUNCTIONS,
         "uint64": _index,
         "float32": np.float32,
         "float64": np.float64,

@@ -1,0 +1,86 @@
+"""Arithmetic of generated text that runs as plain Python: it raises nowhere where compiled code does not.
+
+x / y       ->  ieee_divide(x, y)        in functions with `error_model="numpy"`
+x // y, x % y                            likewise
+x ** y      ->  ieee_power(x, y)         in every function
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def with_ieee_arithmetic(text: str, file: str) -> ast.Module:
+    """The parsed text, with calls of `FUNCTIONS` where Python's operators would raise and compiled ones do not."""
+    return ast.fix_missing_locations(_Arithmetic().visit(ast.parse(text, file)))
+
+
+class _Arithmetic(ast.NodeTransformer):
+    _quiet = False
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        outer = self._quiet
+        self._quiet = outer or any(
+            k.arg == "error_model" and isinstance(k.value, ast.Constant) and k.value.value == "numpy"
+            for d in node.decorator_list
+            if isinstance(d, ast.Call)
+            for k in d.keywords
+        )
+        self.generic_visit(node)
+        self._quiet = outer
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        name = _OPERATORS.get(type(node.op))
+        if name is None or not (self._quiet or name == "ieee_power"):
+            return node
+        call = ast.Call(ast.Name(name, ast.Load()), [node.left, node.right], [])
+        return ast.copy_location(call, node)
+
+
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Div: "ieee_divide",
+    ast.FloorDiv: "ieee_floor_divide",
+    ast.Mod: "ieee_remainder",
+    ast.Pow: "ieee_power",
+}
+
+
+def _never_raises(exact: Callable[[Any, Any], Any], other: np.ufunc) -> Callable[[Any, Any], Any]:
+    """Python's operator; NumPy's where that raises, of whole numbers 0 where that is a whole number."""
+
+    def operate(a: Any, b: Any) -> Any:
+        try:
+            return exact(a, b)
+        except (ZeroDivisionError, OverflowError):
+            with np.errstate(all="ignore"):
+                return other(a, b).item()
+
+    return operate
+
+
+def _power(a: Any, b: Any) -> Any:
+    found = _any_power(a, b)
+    real = isinstance(found, complex) and not isinstance(a, complex) and not isinstance(b, complex)
+    return math.nan if real else found
+
+
+def _float_power(a: Any, b: Any) -> Any:
+    return a**b
+
+
+_any_power = _never_raises(_float_power, np.float_power)
+
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "ieee_divide": _never_raises(lambda a, b: a / b, np.divide),
+    "ieee_floor_divide": _never_raises(lambda a, b: a // b, np.floor_divide),
+    "ieee_remainder": _never_raises(lambda a, b: a % b, np.remainder),
+    "ieee_power": _power,
+}
+"""What the calls mean, by name."""
