@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import adjit as aj
+from adjit.api.plan import Guard
 from adjit.runtime import program as building
 from adjit.runtime.compile import load
-from adjit.testing import checks, first_order
+from adjit.testing import checks, first_order, sharing
 from adjit.testing.checks import CheckFailure, Subject, check_function, check_subject
 from adjit.testing.passes import watched
 from adjit.testing.programs import Rejected
@@ -210,3 +211,29 @@ def test_memory_that_nobody_wrote_shows() -> None:
     text = "import numpy as np\n\ndef f():\n    return np.empty(2), np.empty(2, np.int64), np.empty_like(np.ones(2))\n"
     floats, ints, like = load(text, compiled=False)["f"]()
     assert np.isnan(floats).all() and (ints < -(2**60)).all() and np.isnan(like).all()
+
+
+def hand_on(a, b):
+    a[0] = 2.0 * b[1]
+    return a[0] * b[0] * b[1] + b[2]
+
+
+SHARED = (A, np.array([0.3, 0.8, -0.2]))
+
+
+def test_arrays_that_share_memory(monkeypatch):
+    subject = Subject(hand_on, SHARED)
+    sharing.check_sharing(subject)
+    monkeypatch.setattr(Guard, "check", lambda *_: None)
+    with pytest.raises(
+        CheckFailure, match=r"jit of arrays that share memory|pure of arrays that share memory"
+    ):
+        sharing.check_sharing(subject)
+
+
+def test_arrays_that_share_memory_and_are_read():
+    def product(a, b):
+        return a[0] * b[0] + a[1] * b[2]
+
+    assert len(list(sharing._shared(Subject(product, SHARED)))) == 2
+    sharing.check_sharing(Subject(product, SHARED))

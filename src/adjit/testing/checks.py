@@ -38,6 +38,7 @@ from adjit.testing.programs.nodes import Program
 from adjit.testing.programs.probe import Probed, Rejected, validate
 from adjit.testing.reuse import forget, reused
 from adjit.testing.second_order import check_second_order
+from adjit.testing.sharing import check_sharing
 from adjit.testing.sparse import check_sparsity
 from adjit.testing.subject import CheckFailure, Subject, is_float_array, leaves
 from adjit.transform import parts
@@ -56,6 +57,7 @@ TURNS: dict[bool, dict[str, frozenset[int]]] = {
         "layouts": frozenset({4, 7, 12, 15}),
         "batches": frozenset({2, 5, 10, 13}),
         "sparsity": frozenset({3, 6, 11, 14}),
+        "sharing": frozenset({0, 7, 9, 10}),
     },
     True: {
         "second order": frozenset({2, 5, 10, 13}),
@@ -64,6 +66,7 @@ TURNS: dict[bool, dict[str, frozenset[int]]] = {
         "layouts": frozenset({12, 15}),
         "batches": frozenset({4, 7}),
         "sparsity": frozenset({1, 8}),
+        "sharing": frozenset({11, 14}),
     },
 }
 """Checks that are builds of their own, which is what a check costs: the seeds, modulo 16, that make them, uncompiled
@@ -254,6 +257,8 @@ def _check_all(subject: Subject, turn: set[str], rng: np.random.Generator) -> No
         check_batches(subject, rng)
     if subject.forward and "sparsity" in turn:
         check_sparsity(subject, rng)
+    if "sharing" in turn:
+        check_sharing(subject)
     _check_layouts(subject, gradient, anew="layouts" in turn)
 
 
