@@ -9,8 +9,9 @@ import numpy as np
 
 from adjit.api.batches import fit_batch, one_count
 from adjit.api.engine import Engine
+from adjit.api.lanes import Block
 from adjit.api.plan import Leaves, Results
-from adjit.api.pushes import Block, Pushes, Tangent
+from adjit.api.pushes import Pushes, Tangent
 from adjit.api.tangents import active_leaves, collect
 from adjit.ir.structure import Spec
 
@@ -39,7 +40,7 @@ class Batched:
 
 
 class _Given:
-    """Directions that the user gives (`pushes.Seeds`)."""
+    """Directions that the user gives (`lanes.Seeds`)."""
 
     def __init__(self, values: Sequence[Any], count: int):
         self._values, self.count = values, count

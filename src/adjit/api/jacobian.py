@@ -10,8 +10,9 @@ import numpy as np
 from adjit.api.blocks import Blocks, Inputs, Units
 from adjit.api.derivative import Derivative
 from adjit.api.engine import Engine
+from adjit.api.lanes import Block
 from adjit.api.plan import Leaves, leaves_of, renumber
-from adjit.api.pushes import Block, Program, Pushes, cost_of
+from adjit.api.pushes import Program, Pushes, cost_of
 from adjit.api.rows import Rows
 from adjit.api.wrt import Wrt, select
 from adjit.errors import ArgumentError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from adjit.ir.core import Let
+from adjit.ir.core import Atom, Let
 from adjit.ir.types import Scalar
 
 _VERSION = 1
@@ -18,9 +18,14 @@ ON_LANES = {
 """What is printed for an operation on lanes (see `runtime.lanes`)."""
 
 
+def has_lanes(a: Atom) -> bool:
+    """Whether a value is several numbers side by side."""
+    return isinstance(a.type, Scalar) and a.type.lanes > 1
+
+
 def in_lanes(stmt: Let) -> bool:
     """Whether an operation works on lanes."""
-    return any(isinstance(a.type, Scalar) and a.type.lanes > 1 for a in (stmt.target, *stmt.args))
+    return any(map(has_lanes, (stmt.target, *stmt.args)))
 
 
 _CALLED = frozenset(

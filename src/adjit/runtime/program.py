@@ -32,6 +32,7 @@ from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, dialect_o
 from adjit.runtime.memory import limited
 from adjit.runtime.places import placed
 from adjit.runtime.stack import stack_bytes
+from adjit.runtime.sweeps import Sweeps, Swept
 from adjit.transform.bounds import bounds_checked
 from adjit.transform.clean import clean
 from adjit.transform.contract import contract
@@ -86,6 +87,10 @@ class Request:
         return next((leaf.place for s in self.specs for leaf in leaves(s) if leaf.place), "")
 
 
+def _one_by_one(_: int) -> None:
+    """Of a program without sweeps of several cotangents."""
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A program that is ready to be called (see the module for the conventions).
@@ -95,6 +100,8 @@ class Compiled:
     and says in an IndexError where it was. packed: whether tangents of arrays lie side by side; columns: then all
     columns of a Jacobian in one call (`codegen.columns`), where that is known to do. reasons: why a pattern is that
     of these floats only. copied: the leaves that the plain function writes, and this program copies; empty for none.
+    lanes: (split) the pullback of so many cotangents at once, from the record of one call; None where each is swept
+    alone (`runtime.sweeps`).
     """
 
     call: Callable[..., Any]
@@ -113,6 +120,7 @@ class Compiled:
     columns: Callable[..., Any] | None = None
     reasons: tuple[tuple[str, Span], ...] = ()
     copied: tuple[bool, ...] = ()
+    lanes: Callable[[int], Callable[..., Any] | None] = _one_by_one
 
     @property
     def source(self) -> str:
@@ -141,13 +149,11 @@ def _build(request: Request) -> Compiled:
         stored = stored_text(name)
         if stored is not None:
             captures = captures_of(request.f, request.specs, meta["captures"])
-            return _compiled(request, load(stored, place=request.place), meta, captures, lambda: stored)
-    primal = prepared(request, primal_of(request.f, request.specs))
-    made = transformed(request, primal)
-    module, meta = made.module, made.meta
+            namespace = load(stored, place=request.place)
+            return _compiled(request, namespace, meta, captures, lambda: stored, None)
+    text, made, primal = _made(request)
+    meta = made.meta
     meta["captures"] = len(primal.captures)
-    place = request.place
-    text = device_text(module, _shown(meta), dialect_of(place)) if place else render(module)
     meta["lines"] = text.count("\n")
     plain = os.environ.get("ADJIT_UNCOMPILED") == "1"
     if key is not None and not plain:
@@ -156,7 +162,29 @@ def _build(request: Request) -> Compiled:
         except Exception:  # a result type that does not pickle: the program stays in memory
             pass
     namespace = load(text, compiled=not plain, place=request.place)
-    return _compiled(request, namespace, meta, primal.captures, lambda: text)
+    return _compiled(request, namespace, meta, primal.captures, lambda: text, made.sweep)
+
+
+def _made(request: Request) -> tuple[str, Made, Primal]:
+    """The program of a request, and its text."""
+    primal = prepared(request, primal_of(request.f, request.specs))
+    made = transformed(request, primal)
+    place = request.place
+    if place:
+        return device_text(made.module, _shown(made.meta), dialect_of(place)), made, primal
+    return render(made.module), made, primal
+
+
+def _sweeps(request: Request, text: str, sweep: Swept | None) -> Callable[[int], Callable[..., Any] | None]:
+    """The sweeps of several cotangents of a split program."""
+
+    def remake() -> tuple[str, Swept]:
+        again, made, _ = _made(request)
+        assert made.sweep is not None
+        return again, made.sweep
+
+    plain = os.environ.get("ADJIT_UNCOMPILED") == "1"
+    return Sweeps(text, _key(request) is not None, plain, sweep, remake).of
 
 
 def prepared(request: Request, primal: Primal) -> Primal:
@@ -191,6 +219,7 @@ def _compiled(
     meta: dict[str, Any],
     captures: tuple[Any, ...],
     text: Callable[[], str],
+    sweep: Swept | None,
 ) -> Compiled:
     only_called_by_others(namespace, (str(meta[kind]) for kind in ("call", "pullback", "columns")))
     call = with_room(namespace[meta["call"]], meta["lines"])
@@ -219,6 +248,7 @@ def _compiled(
         meta["columns"] and with_room(namespace[meta["columns"]], meta["lines"]),
         meta["reasons"],
         meta["copied"],
+        _sweeps(request, text(), sweep) if meta["lanes"] else _one_by_one,
     )
 
 
@@ -241,11 +271,14 @@ def _refuse_written_captures(request: Request, function: Function, written: set[
 
 @dataclass(frozen=True)
 class Made:
-    """A program before it is rendered. swept: (reverse mode) both sweeps and how they were planned."""
+    """A program before it is rendered. swept: (reverse mode) both sweeps and how they were planned. sweep: (split) the
+    second one, for `runtime.sweeps`.
+    """
 
     module: Module
     meta: dict[str, Any]
     swept: Reversed | None = None
+    sweep: Swept | None = None
 
 
 def transformed(request: Request, primal: Primal) -> Made:
@@ -272,6 +305,7 @@ def transformed(request: Request, primal: Primal) -> Made:
         "located": request.boundscheck or primal.located,
         "packed": False,
         "columns": None,
+        "lanes": False,
     }
     active = tuple(p for p, on in zip(params, request.active, strict=True) if on)
     for p in active:
@@ -359,10 +393,13 @@ def _primal(request: Request, primal: Primal, _: object, meta: dict[str, Any]) -
     return Made(Module((_unit(request, primal, function),), (), _doc(primal, "the primal")), meta)
 
 
+def _in_lanes(request: Request, primal: Primal) -> bool:
+    """Whether lanes may be: not on devices, nor where accesses are checked, which is one at a time."""
+    return not (request.place or request.boundscheck or primal.boundscheck or primal.located)
+
+
 def _forward(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
-    packed = request.packed and not (
-        request.place or request.boundscheck or primal.boundscheck or primal.located
-    )
+    packed = request.packed and _in_lanes(request, primal)
     pushed = forward(primal.function, active, request.width, packed)
     function = pushed.function
     if not request.value and not _calls_itself(function):
@@ -464,7 +501,14 @@ def _split(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
     rev = reverse(primal.function, wish)
     units = _units(request, primal, rev, len(primal.function.results))
     meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records, recording=True)
-    return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev)
+    meta["lanes"] = _in_lanes(request, primal) and not request.debug_nans
+    sweep = Swept(
+        rev.backward,
+        len(rev.shadows) + len(rev.seeds),
+        lambda wide: _unit(request, primal, _last(request, wide), True),
+        _doc(primal, "pullback of several cotangents"),
+    )
+    return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev, sweep)
 
 
 class _Names(Names):

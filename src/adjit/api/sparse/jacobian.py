@@ -11,8 +11,9 @@ import numpy as np
 
 from adjit.api.derivative import Derivative
 from adjit.api.engine import Engine
+from adjit.api.lanes import Block
 from adjit.api.plan import Leaves
-from adjit.api.pushes import Block, Pushes, Tangent, own_copy
+from adjit.api.pushes import Pushes, Tangent, own_copy
 from adjit.api.rows import Rows
 from adjit.api.sparse.check import disagreeing, named
 from adjit.api.sparse.columns import Columns
