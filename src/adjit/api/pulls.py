@@ -14,8 +14,11 @@ import numpy as np
 from adjit.api.lanes import Block, Seeds, Widths
 from adjit.ir.structure import Leaf
 
-COSTS = {1: 1.0, 2: 1.05, 4: 1.2, 8: 1.6, 16: 2.8}
-"""What a sweep costs that carries so many cotangents, over one that carries one (`benchmarks/forward.py`)."""
+COSTS = {1: 1.0, 2: 1.6, 4: 1.75, 8: 2.1, 16: 2.9}
+"""What a sweep costs that carries so many cotangents, over one that carries one (docs/internals/forward.md)."""
+
+ROW_COST = 3.0
+"""What a record and a sweep of one cotangent cost, in calls of the function."""
 
 WIDTHS = Widths(COSTS)
 

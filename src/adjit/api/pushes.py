@@ -20,6 +20,9 @@ from adjit.errors import DeviceError
 from adjit.ir.structure import Spec
 from adjit.ir.types import Array
 
+PASS_COST = 2.0
+"""What a pass of one tangent costs, in calls of the function."""
+
 COSTS = {1: 1.0, 2: 1.05, 4: 1.2, 8: 1.6, 16: 2.8}
 """What a pass costs that carries so many tangents, over one that carries one (`benchmarks/forward.py`)."""
 

@@ -12,7 +12,7 @@ import numpy as np
 from adjit.api.blocks import Blocks, Numbers, Units
 from adjit.api.engine import Engine
 from adjit.api.plan import Guard, Leaves, Results, seed
-from adjit.api.pulls import Pulls
+from adjit.api.pulls import WIDTHS, Pulls
 from adjit.api.pushes import own_copy
 from adjit.api.tangents import zeros
 from adjit.api.vjp import require_result
@@ -67,6 +67,10 @@ class Rows:
         return sum(
             math.prod(flat[k].shape) if _is_array(self.results.all[k]) else 1 for k in self.results.carrying
         )
+
+    def cost(self, count: int) -> float:
+        """What sweeps for so many numbers of the result cost, over one for one."""
+        return WIDTHS.cost(count) if self.pulls.width(count) > 1 else float(count)
 
     def _forward(self, leaves: Sequence[Any]) -> Sequence[Any]:
         if self._guard.needed:

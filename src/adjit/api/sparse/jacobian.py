@@ -163,6 +163,8 @@ class Matrices:
     def prepared(self, pattern: Pattern, leaves: Sequence[Any], symmetric: bool) -> Prepared:
         """A pattern with all that its use takes."""
         how = compression(pattern, symmetric)
+        if how.mode == "reverse" and self._rows.cost(how.count) == how.count:  # each row is swept alone
+            how = compression(pattern, symmetric, float)
         checked = not pattern.proven
         vector = np.random.default_rng(len(pattern.indices)).standard_normal(pattern.shape[1])
         vectors = self._parts(vector, leaves) if checked else None
