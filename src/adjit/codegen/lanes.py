@@ -28,15 +28,16 @@ def in_lanes(stmt: Let) -> bool:
     return any(map(has_lanes, (stmt.target, *stmt.args)))
 
 
-_CALLED = frozenset(
+CALLED = frozenset(
     {*ON_LANES.values(), "lanes_at", "put_lane", "put_lanes", "put_row", "spread", "vfloat32", "vfloat64"}
 )
+"""The functions of `runtime.lanes`."""
 
 
-def lanes_imports(text: str, called: set[str]) -> list[str]:
-    """What the text uses of `runtime.lanes`, and the dtypes of its arrays of lanes."""
-    dtypes = sorted(set(re.findall(r"\bfloat(?:32|64)x\d+\b", text)))
-    names = sorted(called & _CALLED)
+def lanes_imports(text: str, called: set[str], listed: set[str]) -> list[str]:
+    """What the text uses of `runtime.lanes`, and the dtypes of its arrays of lanes; `listed`: those in lists."""
+    dtypes = sorted({*listed, *re.findall(r"\bfloat(?:32|64)x\d+\b", text)})
+    names = sorted(called & CALLED)
     if not names and not dtypes:
         return []
     lines = [

@@ -273,7 +273,7 @@ def _reads(text: str, module: str) -> bool:
 
 def _imports(text: str, called: set[str], lists: list[Array]) -> str:
     scalars = called & _SCALARS
-    scalars |= {a.dtype.name for a in lists if not a.dtype.is_bool}
+    scalars |= {a.dtype.name for a in lists if not a.dtype.is_bool and a.dtype.lanes == 1}
     lines = [f"import {m}" for m in ("cmath", "ctypes", "math") if _reads(text, m)]
     constants = _constants(text)
     lines += [f"from math import {', '.join(constants)}"] if constants else []
@@ -292,7 +292,9 @@ def _imports(text: str, called: set[str], lists: list[Array]) -> str:
     extending = [name for name in ("intrinsic", "overload") if f"@{name}" in text]
     lines += [f"from numba.extending import {', '.join(extending)}"] if extending else []
     lines += ["from numpy.lib.stride_tricks import as_strided"] if "as_strided(" in text else []
-    lines += lanes_imports(text, called)
+    in_lanes = {str(a.dtype) for a in lists if a.dtype.lanes > 1}
+    lines += ["from numba import from_dtype"] if in_lanes else []
+    lines += lanes_imports(text, called, in_lanes)
     if lists:
         lines += ["from numba.typed import List", ""]
         lines += [f"{array_name(a)} = {_array_type(a)}" for a in lists]
@@ -301,6 +303,7 @@ def _imports(text: str, called: set[str], lists: list[Array]) -> str:
 
 def _array_type(a: Array) -> str:
     dtype = "types.boolean" if a.dtype.is_bool else a.dtype.name
+    dtype = f"from_dtype({a.dtype})" if a.dtype.lanes > 1 else dtype
     lock = ", readonly=True" if a.readonly else ""
     return f'types.Array({dtype}, {a.ndim}, "{a.layout}"{lock})'
 

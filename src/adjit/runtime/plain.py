@@ -155,6 +155,7 @@ def plain_namespace() -> dict[str, Any]:
         "get_num_threads": lambda: 1,
         "types": _Types(),
         "List": _List,
+        "from_dtype": lambda dtype: dtype,
         "overload": lambda _: _njit,
     }
     return space | plain_lanes()

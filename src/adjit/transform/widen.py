@@ -137,7 +137,8 @@ class _Dependence:
 
 
 def _is_real(type: Type) -> bool:
-    return not isinstance(type, RefList) and (type.dtype if isinstance(type, Array) else type).is_float
+    array = type.element if isinstance(type, RefList) else type
+    return (array.dtype if isinstance(array, Array) else array).is_float
 
 
 class _Widen(Rewriter):
@@ -171,6 +172,9 @@ class _Widen(Rewriter):
         return box
 
     def _type(self, type: Type) -> Type:
+        if isinstance(type, RefList):
+            element = type.element
+            return replace(type, element=replace(element, dtype=replace(element.dtype, lanes=self._lanes)))
         if isinstance(type, Array):
             return replace(type, dtype=replace(type.dtype, lanes=self._lanes))
         assert isinstance(type, Scalar)
