@@ -12,8 +12,8 @@ from numba import njit, prange
 
 import adjit as aj
 from adjit.api import engine
-from adjit.api.pulls import COSTS, WIDTHS
 from adjit.runtime import cache
+from adjit.runtime.widths import COSTS, WIDTHS
 
 RNG = np.random.default_rng(11)
 X = RNG.uniform(0.2, 1.0, 12)
@@ -223,6 +223,64 @@ def test_zeros_stay_zeros_beside_slopes_without_a_value(uncompiled: None) -> Non
     assert np.array_equal(rows[1], [0.0, 4.0, 0.0, 0.0, math.log(0.25)])
     assert np.isinf(rows[0, 0])
     assert not rows[0, 1:4].any()
+
+
+def moved(x: np.ndarray, a: float, out: np.ndarray) -> float:
+    s = 0.0
+    for i in range(len(x)):
+        x[i] = x[i] * x[i - 1] * a
+        s += x[i]
+        out[i % 3, i % 2] += x[i] * a
+    return s * a
+
+
+def check_shadows(count: int, order: Any) -> None:
+    """`BatchDuplicated` against `Duplicated` with each shadow."""
+    out = np.asarray(RNG.random((3, 2)), order=order)
+    dx, dout = RNG.random((count, 12)), [np.asarray(RNG.random((3, 2)), order=order) for _ in range(count)]
+    x, left = X.copy(), out.copy(order="K")
+    several = [d.copy() for d in dx], [d.copy(order="K") for d in dout]
+    batch = (
+        aj.BatchDuplicated(x, tuple(several[0])),
+        aj.Active(1.3),
+        aj.BatchDuplicated(left, tuple(several[1])),
+    )
+    found = aj.autodiff(aj.Reverse, moved, *batch)
+    for k in range(count):
+        own = (
+            aj.Duplicated(X.copy(), dx[k].copy()),
+            aj.Active(1.3),
+            aj.Duplicated(out.copy(order="K"), dout[k]),
+        )
+        one = aj.autodiff(aj.Reverse, moved, *own)
+        assert found.value == one.value
+        assert np.array_equal(x, own[0].value)
+        assert np.array_equal(left, own[2].value)
+        np.testing.assert_allclose(several[0][k], own[0].shadow, rtol=1e-13)
+        np.testing.assert_allclose(several[1][k], own[2].shadow, rtol=1e-13)
+        assert math.isclose(found.gradients[1][k], one.gradients[1], rel_tol=1e-13)
+
+
+@pytest.mark.parametrize("count", [2, 3, 17])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_batches_of_shadows(count: int, order: Any, uncompiled: None) -> None:
+    check_shadows(count, order)
+
+
+def test_batches_of_shadows_compiled() -> None:
+    check_shadows(3, "F")
+
+
+def test_shadows_without_axes(uncompiled: None) -> None:
+    def f(z: np.ndarray, x: np.ndarray) -> None:
+        z[()] = z[()] * x[0] + x[1]
+
+    dz, dx = tuple(np.array(1.0 + k) for k in range(3)), tuple(np.zeros(2) for _ in range(3))
+    z, x = np.array(2.0), np.array([0.5, 3.0])
+    aj.autodiff(aj.Reverse, f, aj.BatchDuplicated(z, dz), aj.BatchDuplicated(x, dx))
+    assert z == 4.0
+    assert [float(d) for d in dz] == [0.5, 1.0, 1.5]
+    assert np.array_equal(dx, [[2.0, 1.0], [4.0, 2.0], [6.0, 3.0]])
 
 
 def solved(x: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Derivatives side by side: how many a pass or a sweep carries, and the memory that they go in and out by."""
+"""Derivatives side by side: the memory that they go in and out by."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,28 +10,6 @@ import numpy as np
 from adjit.ir.structure import Leaf
 from adjit.ir.types import Array
 from adjit.runtime.lanes import lanes_dtype
-
-
-class Widths:
-    """How many derivatives each pass carries; `costs`: what a pass costs, by how many it carries, over one alone."""
-
-    def __init__(self, costs: Mapping[int, float]):
-        self._costs = costs
-        self._best: dict[int, int] = {}
-
-    def best(self, count: int) -> int:
-        """The width with which all passes together cost least."""
-        found = self._best.get(count)
-        if found is None:
-            found = self._best[count] = min(self._costs, key=lambda w: (self._cost(count, w), w))
-        return found
-
-    def cost(self, count: int) -> float:
-        """What so many derivatives cost, over one."""
-        return self._cost(count, self.best(count))
-
-    def _cost(self, count: int, width: int) -> float:
-        return max(1, -(-count // width)) * self._costs[width]
 
 
 class Block:

@@ -11,16 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from adjit.api.lanes import Block, Seeds, Widths
+from adjit.api.lanes import Block, Seeds
 from adjit.ir.structure import Leaf
-
-COSTS = {1: 1.0, 2: 1.6, 4: 1.75, 8: 2.1, 16: 2.9}
-"""What a sweep costs that carries so many cotangents, over one that carries one (docs/internals/forward.md)."""
+from adjit.runtime.widths import WIDTHS
 
 ROW_COST = 3.0
 """What a record and a sweep of one cotangent cost, in calls of the function."""
-
-WIDTHS = Widths(COSTS)
 
 Take = Callable[[Sequence[Any], int, int], None]
 """Receives the cotangents of a sweep, from `start` to `stop`: for each active leaf an array with an axis more, last."""

@@ -13,12 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from adjit.api.engine import Engine
-from adjit.api.lanes import Block, Seeds, Widths
+from adjit.api.lanes import Block, Seeds
 from adjit.api.plan import Guard, Leaves, Results
 from adjit.api.vjp import require_result
 from adjit.errors import DeviceError
 from adjit.ir.structure import Spec
 from adjit.ir.types import Array
+from adjit.runtime.widths import Widths
 
 PASS_COST = 2.0
 """What a pass of one tangent costs, in calls of the function."""

@@ -12,13 +12,14 @@ import numpy as np
 from adjit.api.blocks import Blocks, Numbers, Units
 from adjit.api.engine import Engine
 from adjit.api.plan import Guard, Leaves, Results, seed
-from adjit.api.pulls import WIDTHS, Pulls
+from adjit.api.pulls import Pulls
 from adjit.api.pushes import own_copy
 from adjit.api.tangents import zeros
 from adjit.api.vjp import require_result
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, Spec
 from adjit.ir.types import Array
+from adjit.runtime.widths import WIDTHS
 
 
 class Rows:

@@ -7,7 +7,7 @@ import re
 from adjit.ir.core import Atom, Let
 from adjit.ir.types import Scalar
 
-_VERSION = 1
+_VERSION = 2
 """Stands in generated text: raised whenever `runtime.lanes` compiles to something else, so that no machine code on
 disk outlives that."""
 
@@ -29,7 +29,17 @@ def in_lanes(stmt: Let) -> bool:
 
 
 CALLED = frozenset(
-    {*ON_LANES.values(), "lanes_at", "put_lane", "put_lanes", "put_row", "spread", "vfloat32", "vfloat64"}
+    {
+        *ON_LANES.values(),
+        "lane",
+        "lanes_at",
+        "put_lane",
+        "put_lanes",
+        "put_row",
+        "spread",
+        "vfloat32",
+        "vfloat64",
+    }
 )
 """The functions of `runtime.lanes`."""
 

@@ -61,11 +61,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Glue:
-    """A compiled function that runs steps and returns the tuple of its results (None if it has none)."""
+    """A compiled function that runs steps, or lines as they are, and returns the tuple of its results (None if it has
+    none).
+    """
 
     name: str
     params: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Step | str, ...]
     results: tuple[str, ...]
     nogil: bool = False
 
@@ -352,6 +354,9 @@ def _glue(glue: Glue) -> str:
     lines = [f"@njit(cache=True{', nogil=True' if glue.nogil else ''})"]
     lines.append(f"def {glue.name}({', '.join(glue.params)}):")
     for step in glue.steps:
+        if isinstance(step, str):
+            lines.append(f"    {step}")
+            continue
         call = f"{step.callee}({', '.join(step.args)})"
         lines.append(f"    {_tuple(step.targets)} = {call}" if step.targets else f"    {call}")
     lines.append(f"    return {_tuple(glue.results)}" if glue.results else "    return None")

@@ -10,7 +10,8 @@ from adjit.codegen.lanes import CALLED as LANES
 
 PRELUDE = frozenset(
     {
-        "math", "cmath", "np", "njit", "inf", "nan", "List", "types", "from_dtype", "lanes_dtype", *LANES, "literally", "adjit", "overload", "as_strided",
+        "math", "cmath", "np", "njit", "inf", "nan", "List", "types", "from_dtype", "lanes_dtype",
+        *LANES, "literally", "adjit", "overload", "as_strided",
         "run_parts", "get_num_threads", "_run_some", "cgutils", "ir", "Status", "excinfo_ptr_t",
         "ctypes", "binding", "intrinsic", "plus", "fourier", "fourier_typed",
         "FFT", "IFFT", "RFFT", "IRFFT", "BACKWARD", "ORTHO", "FORWARD", "_TRANSFORMS", "_NORMS", "_DTYPES",

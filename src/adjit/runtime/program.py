@@ -18,21 +18,22 @@ from adjit.analysis.certain_races import refuse_certain_races
 from adjit.codegen.accumulate import accumulated
 from adjit.codegen.columns import columns_of
 from adjit.codegen.loose import loose
-from adjit.codegen.module import Glue, Module, Step, Unit, render
-from adjit.codegen.names import RESERVED, Names, is_reserved
+from adjit.codegen.module import Module, Unit, render
+from adjit.codegen.names import is_reserved
 from adjit.errors import ArgumentError, UnsupportedError
 from adjit.ir.core import Call, Function, If, Raise, Span, Stmt, Sym
 from adjit.ir.structure import Spec, TupleSpec, leaves
-from adjit.ir.types import Array
 from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere, walk_program
 from adjit.runtime import cache
 from adjit.runtime.compile import load, only_called_by_others, stored_text, with_room
 from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, dialect_of, entered
+from adjit.runtime.joint import joint_glue
 from adjit.runtime.memory import limited
 from adjit.runtime.places import placed
 from adjit.runtime.stack import stack_bytes
 from adjit.runtime.sweeps import Sweeps, Swept
+from adjit.runtime.widths import WIDTHS
 from adjit.transform.bounds import bounds_checked
 from adjit.transform.clean import clean
 from adjit.transform.contract import contract
@@ -49,6 +50,7 @@ from adjit.transform.reverse import Reversed, Wish, reverse
 from adjit.transform.sparsity import sparsity
 from adjit.transform.unread import unread
 from adjit.transform.values_only import values_only
+from adjit.transform.widen import widened
 
 _NO_LIMIT = 2**62
 """Records on a device take what memory there is; an allocation that fails says so."""
@@ -371,11 +373,16 @@ def _calls_itself(function: Function) -> bool:
     return any(isinstance(s, Call) and s.callee == function.name for s in walk_program(function))
 
 
-def _units(request: Request, primal: Primal, rev: Reversed, results: int) -> tuple[Unit, Unit]:
-    """Both sweeps. What the first hands to the second comes after the user's `results`."""
+def _units(
+    request: Request, primal: Primal, rev: Reversed, results: int, wide: Function | None = None
+) -> tuple[Unit, Unit]:
+    """Both sweeps, the second one for several cotangents where `wide` is it.
+
+    What the first hands to the second comes after the user's `results`.
+    """
     handed = rev.backward.params[: len(rev.kept) + len(rev.saved)][-len(rev.passed) :] if rev.passed else ()
     forward = _unit(request, primal, rev.forward)
-    backward = _unit(request, primal, _last(request, rev.backward), True)
+    backward = _unit(request, primal, _last(request, wide or rev.backward), True)
     return replace(forward, results=results), replace(backward, handed=handed)
 
 
@@ -449,43 +456,11 @@ def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         forward = replace(rev.forward, results=rev.forward.results[count:])
         rev = replace(rev, forward=clean(unread(clean(forward, keep_raising=True)), keep_raising=True))
         count = 0
-    units = _units(request, primal, rev, count)
-    glue_name = f"{primal.function.name}_joint"
-    names = _Names(frozenset({glue_name, rev.forward.name, rev.backward.name}))
-    results = tuple(names.fresh(f"result_{k}") for k in range(count))
-    limit = names.fresh("memory_limit")
-    arguments = tuple(names(p) for p in primal.function.params)
-    saved = tuple(names(s) for s in rev.saved)
-    steps = [Step((*results, *saved), rev.forward.name, (*arguments, limit))]
-    arrays = [p for p in active if isinstance(p.type, Array)]
-    scalars = [p for p in active if not isinstance(p.type, Array)]
-    of_array = [
-        [
-            names.fresh(f"d{names(p)}_{w}" if request.width > 1 else f"d{names(p)}")
-            for w in range(request.width)
-        ]
-        for p in arrays
-    ]
-    of_seed = [[names.fresh(f"{names(s)}_{w}") for w in range(request.width)] for s in rev.seeds]
-    of_scalar = [[names.fresh(f"d{names(p)}_{w}") for w in range(request.width)] for p in scalars]
-    for w in range(request.width):
-        targets = tuple(group[w] for group in of_scalar)
-        given = (
-            *(names(p) for p in rev.kept),
-            *saved,
-            *(group[w] for group in of_array),
-            *(group[w] for group in of_seed),
-        )
-        steps.append(Step(targets, rev.backward.name, given))
-    adjoints = [n for group in of_scalar for n in group]
-    shadows = [n for group in of_array for n in group]
-    seeds = [n for group in of_seed for n in group]
-    glue = Glue(
-        glue_name,
-        (*arguments, *shadows, *seeds, limit),
-        tuple(steps),
-        (*results, *adjoints),
-    )
+    wide, lanes = None, WIDTHS.best(request.width)
+    if request.width > 2 and _in_lanes(request, primal) and not request.debug_nans:
+        wide = widened(rev.backward, rev.backward.params[-len(rev.shadows) - len(rev.seeds) :], lanes)
+    units = _units(request, primal, rev, count, wide)
+    glue = joint_glue(primal.function, rev, active, count, request.width, lanes if wide else 1)
     meta.update(call=glue.name, records=rev.records, recording=True, n_results=count)
     return Made(Module(units, (glue,), _doc(primal, "value and gradient")), meta, rev)
 
@@ -509,19 +484,6 @@ def _split(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         _doc(primal, "pullback of several cotangents"),
     )
     return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev, sweep)
-
-
-class _Names(Names):
-    """Unique names for the glue function's variables; `functions`: those that it calls."""
-
-    def __init__(self, functions: frozenset[str]) -> None:
-        super().__init__(RESERVED | functions)
-        self._names: dict[Sym, str] = {}
-
-    def __call__(self, s: Sym) -> str:
-        if s not in self._names:
-            self._names[s] = self.fresh(f"{s.name}_{len(self._names)}")
-        return self._names[s]
 
 
 def _doc(primal: Primal, what: str) -> str:

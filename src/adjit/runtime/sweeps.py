@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from adjit.codegen.module import Module, Unit, render
@@ -85,5 +85,4 @@ class Sweeps:
         wide = widened(backward, backward.params[count:], lanes)
         if wide is None:
             return _ALONE, None
-        wide = replace(wide, name=f"{backward.name}_{lanes}")
         return render(Module((made.unit(wide),), (), made.doc)), wide.name

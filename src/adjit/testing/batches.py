@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 import adjit as aj
-from adjit.testing.placing import same_bits
-from adjit.testing.subject import CheckFailure, Subject
+from adjit.testing.first_order import Leaves, annotated_arguments, flat_gradients, reverse
+from adjit.testing.placing import Placement, same_bits
+from adjit.testing.subject import CheckFailure, Subject, require
 
 _SEVERAL = 3
 
@@ -23,6 +24,8 @@ def check_batches(subject: Subject, rng: np.random.Generator) -> None:
     _check(subject, subject.function, directions, "jvp")
     _check(subject, aj.grad(subject.function, wrt=subject.moving()), directions, "jvp of grad")
     _check_pullback(subject, rng)
+    if subject.arrays:
+        _check_shadows(subject, rng)
 
 
 def _check(subject: Subject, function: Any, directions: list[dict[int, Any]], who: str) -> None:
@@ -58,6 +61,37 @@ def _check_pullback(subject: Subject, rng: np.random.Generator) -> None:
         found = _item(several, k)
         if not (_near if free else _same)(subject, found, one):
             raise CheckFailure("batch", f"pullback: item {k} of a batch {found}, alone {one}")
+
+
+def _check_shadows(subject: Subject, rng: np.random.Generator) -> None:
+    """`autodiff(Reverse)` with a batch of shadows against one with each."""
+    weights = [subject.directions(rng, subject.arrays) for _ in range(_SEVERAL)]
+    alone = [reverse(subject, w) for w in weights]
+    placement, shadows = subject.place(), [_shadows(subject, w) for w in weights]
+    each = [annotated_arguments(subject, placement.args, s.args, {}) for s in shadows]
+    given = [
+        aj.BatchDuplicated(some[0].value, tuple(a.shadow for a in some))
+        if isinstance(some[0], aj.Duplicated)
+        else some[0]
+        for some in zip(*each, strict=True)
+    ]
+    with np.errstate(all="ignore"):
+        found = aj.autodiff(aj.Reverse, subject.function, *given)
+    subject.same_run(found.value, placement, "autodiff(Reverse) of a batch")
+    for k, (one, own) in enumerate(zip(alone, shadows, strict=True)):
+        require(own.intact(), "canary", "autodiff(Reverse) of a batch wrote outside a shadow")
+        left = own.snapshot()
+        numbers = flat_gradients(subject, [None if g is None else g[k] for g in found.gradients])
+        for i in subject.wrt:
+            several = left[i] if i in subject.arrays else numbers[i]
+            if not _near(subject, several, one[i]):
+                raise CheckFailure("batch", f"shadow {k} of leaf {i} of a batch {several}, alone {one[i]}")
+
+
+def _shadows(subject: Subject, weights: Leaves) -> Placement:
+    placed = [weights.get(k) for k in range(_count(subject))]
+    seeds = tuple(None if w is None else np.asarray(w, subject.values[k].dtype) for k, w in enumerate(placed))
+    return Placement(seeds, subject.layouts)
 
 
 def _cotangents(value: Any, rng: np.random.Generator) -> Any:

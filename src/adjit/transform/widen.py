@@ -162,7 +162,8 @@ class _Widen(Rewriter):
         b.extend(self.block(f.body))
         results = tuple(self._boxed(b, a) for a in f.results)
         groups = tuple(frozenset(self.sym(s) for s in g) for g in f.overlapping)
-        return replace(f, params=tuple(params), body=b.block(), results=results, overlapping=groups)
+        whole = replace(f, params=tuple(params), body=b.block(), results=results, overlapping=groups)
+        return replace(whole, name=f"{f.name}_{self._lanes}")
 
     def _boxed(self, b: Builder, a: Atom) -> Sym:
         """A result in an array of its own."""

@@ -13,11 +13,12 @@ from typing import Literal
 import numpy as np
 from numba import njit
 
-from adjit.api.pulls import ROW_COST, WIDTHS
+from adjit.api.pulls import ROW_COST
 from adjit.api.pushes import PASS_COST, cost_of
 from adjit.api.sparse.colouring import grouped, star
 from adjit.api.sparse.graphs import Index
 from adjit.api.sparse.pattern import Pattern
+from adjit.runtime.widths import WIDTHS
 
 Cost = Callable[[int], float]
 """What so many products from the left cost, over one (`api.pulls`)."""
