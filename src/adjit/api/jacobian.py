@@ -46,9 +46,10 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
 
 
 def jacrev(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
-    """The Jacobian of f by reverse mode: f once, then a sweep for each number of its result.
+    """The Jacobian of f by reverse mode: f once, then sweeps for up to 16 numbers of its result each.
 
-    As `jacfwd`; the result must be real.
+    As `jacfwd`; the result must be real. Compiled sums over long loops may differ in the last bits with the number of
+    rows that a sweep carries.
     """
     return Jacobian(f, wrt, "jacrev")
 

@@ -71,6 +71,9 @@ def _index(x: Any) -> int:
 
 
 def _poison(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.dtype.names:
+        array["lanes"][...] = np.nan
+        return array
     array.fill(
         np.nan if array.dtype.kind in "fc" else np.iinfo(array.dtype).min if array.dtype.kind == "i" else 1
     )
