@@ -14,7 +14,7 @@ from typing import Any
 from adjit.codegen.module import Module, Unit, render
 from adjit.ir.core import Function
 from adjit.runtime import cache
-from adjit.runtime.compile import load, stored_text, text_hash, with_room
+from adjit.runtime.compile import load, only_called_by_others, stored_text, text_hash, with_room
 from adjit.transform.widen import widened
 
 _ALONE = '"""A cotangent of this program is swept alone."""\n'
@@ -70,7 +70,9 @@ class Sweeps:
             name = hit[1]["name"]
         if name is None:
             return None
-        return with_room(load(text, compiled=not self._plain)[name], text.count("\n"))
+        namespace = load(text, compiled=not self._plain)
+        only_called_by_others(namespace, [name])
+        return with_room(namespace[name], text.count("\n"))
 
     def _written(self, lanes: int) -> tuple[str, str | None]:
         """The text of a sweep, and the function's name in it."""
