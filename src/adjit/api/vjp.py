@@ -123,6 +123,11 @@ class Pullback:
         self._kind = kind
         return self
 
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """What the leaves of the value are, in order."""
+        return self._plan.results.all
+
     def __call__(self, ct: Any) -> tuple[Any, ...]:
         return self._run(ct) if self._kind is None else self._kind.call(self._run, (ct,), {})
 

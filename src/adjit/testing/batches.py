@@ -6,11 +6,13 @@ Compiled sweeps of one cotangent may add up in another order (`codegen.loose`): 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import adjit as aj
+from adjit.ir.structure import Leaf
 from adjit.testing.first_order import Leaves, annotated_arguments, flat_gradients, reverse
 from adjit.testing.placing import Placement, same_bits
 from adjit.testing.subject import CheckFailure, Subject, require
@@ -53,7 +55,7 @@ def _check_pullback(subject: Subject, rng: np.random.Generator) -> None:
     args = subject.call_args(subject.place().args, subject.function)
     with np.errstate(all="ignore"):
         value, pullback = aj.vjp(aj.pure(subject.function), *args)
-        batch = _cotangents(value, rng)
+        batch = _cotangents(value, iter(pullback.leaves), rng)
         several = pullback(batch)
         alone = [pullback(_item(_bare(batch), k)) for k in range(_SEVERAL)]
     free = os.environ.get("ADJIT_UNCOMPILED") != "1"
@@ -94,15 +96,16 @@ def _shadows(subject: Subject, weights: Leaves) -> Placement:
     return Placement(seeds, subject.layouts)
 
 
-def _cotangents(value: Any, rng: np.random.Generator) -> Any:
-    """A batch for each float of a value; None for the rest."""
+def _cotangents(value: Any, kinds: Iterator[Leaf], rng: np.random.Generator) -> Any:
+    """A batch for each float of a value, of whose leaves these are the types; None for the rest."""
     if isinstance(value, tuple):
-        return tuple(_cotangents(v, rng) for v in value)
-    if not isinstance(value, float | np.floating | np.ndarray) or np.asarray(value).dtype.kind != "f":
+        return tuple(_cotangents(v, kinds, rng) for v in value)
+    leaf = None if value is None else next(kinds, None)
+    if leaf is None or not leaf.type.differentiable:
         return None
     several = rng.uniform(-1, 1, (_SEVERAL, *np.shape(value)))
     several[1] = 0.0
-    return aj.Batch(several.astype(np.asarray(value).dtype))
+    return aj.Batch(several.astype(leaf.number.name))
 
 
 def _bare(tree: Any) -> Any:
