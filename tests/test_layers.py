@@ -27,7 +27,12 @@ MAY_IMPORT = {
 }
 # The package itself re-exports; the command line and the test support stand outside and may see everything below.
 EVERYTHING = set(MAY_IMPORT) | {"adjit"}
-MAY_IMPORT |= {"adjit": EVERYTHING, "testing": EVERYTHING, "cli": EVERYTHING | {"cli", "testing"}}
+MAY_IMPORT |= {
+    "adjit": EVERYTHING,
+    "testing": EVERYTHING,
+    "cli": EVERYTHING | {"cli", "testing"},
+    "__main__": {"cli"},
+}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 
