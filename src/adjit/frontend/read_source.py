@@ -60,11 +60,11 @@ def _lines(function: FunctionType) -> str:
 
 def _read(code: CodeType, qualname: str, text: str) -> Source:
     file = code.co_filename
+    place = Span(file, code.co_firstlineno)
     stale = UnsupportedError(
-        f"the source of '{qualname}' has changed since it was imported",
-        "import the module again",
-        Span(file, code.co_firstlineno),
+        f"the source of '{qualname}' has changed since it was imported", "import the module again", place
     )
+    unclear = False
     try:
         tree, codes = _parse(text, file)
     except (SyntaxError, ValueError) as error:
@@ -72,6 +72,7 @@ def _read(code: CodeType, qualname: str, text: str) -> Source:
     for candidate in _ordered(codes, code):
         if _same_code(candidate, code):
             node = _node_of(tree, candidate)
+            unclear = unclear or node is None
             if node is not None:
                 if isinstance(node, ast.AsyncFunctionDef):
                     place = Span(file, node.lineno, node.col_offset)
@@ -79,6 +80,9 @@ def _read(code: CodeType, qualname: str, text: str) -> Source:
                         f"'{qualname}' is an 'async' function", "write 'def' in place of 'async def'", place
                     )
                 return Source(node, file, ast.get_source_segment(text, node) or "")
+    if unclear:
+        reason = f"'{qualname}' cannot be told from another function on its line"
+        raise UnsupportedError(reason, "give it a line of its own", place)
     raise stale
 
 
@@ -131,7 +135,9 @@ def _node_of(tree: ast.Module, code: CodeType) -> ast.FunctionDef | ast.Lambda |
     """The node that a code object (compiled from this very tree) comes from."""
     candidates = [n for n in ast.walk(tree) if _may_be(n, code)]
     if len(candidates) > 1:
-        candidates = [n for n in candidates if isinstance(n, ast.Lambda) and _is_body(n.body, code)]
+        around = [n for n in candidates if isinstance(n, ast.Lambda) and _encloses(n.body, code)]
+        inside = [n for n in around if not any(_within(m.body, n.body) for m in around if m is not n)]
+        candidates = inside if len(inside) == 1 else []
     if not candidates:
         return None
     found = candidates[0]
@@ -148,18 +154,24 @@ def _may_be(node: ast.AST, code: CodeType) -> bool:
     return False
 
 
-def _is_body(body: ast.expr, code: CodeType) -> bool:
-    place = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
-    return place in list(code.co_positions())[-1:] or place == _widest(code)
+def _encloses(body: ast.expr, code: CodeType) -> bool:
+    """Whether all instructions lie in the body; folded branches have none, so they need not fill it."""
+    places = [
+        (a, c, b, d) for a, b, c, d in code.co_positions() if None not in (a, b, c, d) and (a, c) != (b, d)
+    ]
+    return bool(places) and all(_start(body) <= p[:2] and p[2:] <= _end(body) for p in places)
 
 
-def _widest(code: CodeType) -> tuple[int | None, ...] | None:
-    places = [p for p in code.co_positions() if None not in p and p[3] != p[2]]
-    if not places:
-        return None
-    start = min((p[0], p[2]) for p in places)
-    end = max((p[1], p[3]) for p in places)
-    return (start[0], end[0], start[1], end[1])
+def _within(inner: ast.expr, outer: ast.expr) -> bool:
+    return _start(outer) <= _start(inner) and _end(inner) <= _end(outer)
+
+
+def _start(node: ast.expr) -> tuple[int | None, int | None]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.expr) -> tuple[int | None, int | None]:
+    return node.end_lineno, node.end_col_offset
 
 
 def unwrap(f: object) -> tuple[FunctionType, object | None]:
