@@ -124,6 +124,31 @@ def test_bad_input(uncompiled: None) -> None:
         aj.hvp(rosenbrock, (x,), x, wrt=1)
     with pytest.raises(aj.ArgumentError, match="has shape"):
         aj.hvp(rosenbrock, (x,), x[:2])
+    with pytest.raises(aj.ArgumentError, match="primals"):
+        aj.hvp(cubes, (x,), x, wrt=-1)  # the last parameter, which is no primal
+    with pytest.raises(aj.ArgumentError, match="primals"):
+        aj.hvp(cubes, (x,), x, wrt="s", s=2.0)
+    with pytest.raises(aj.ArgumentError, match="unexpected keyword argument 'q'"):
+        aj.hvp(cubes, (x,), x, q=2.0)
+
+
+def cubes(x: np.ndarray, s: float = 1.0) -> float:
+    return np.sum(x * x * x) * s
+
+
+def test_keywords_of_the_function(uncompiled: None) -> None:
+    x, v = RNG.standard_normal(4), RNG.standard_normal(4)
+    np.testing.assert_allclose(aj.hvp(cubes, (x,), v, s=2.0), 12.0 * x * v, rtol=1e-14)
+    np.testing.assert_allclose(aj.hvp(cubes, (x,), v, "x", s=3.0), 18.0 * x * v, rtol=1e-14)
+    several = RNG.standard_normal((3, 4))
+    np.testing.assert_allclose(aj.hvp(cubes, x, aj.Batch(several), s=2.0), 12.0 * x * several, rtol=1e-14)
+
+    def inside(x: np.ndarray, v: np.ndarray, s: float) -> float:
+        return np.sum(aj.hvp(cubes, (x,), v, s=s) * v)
+
+    dx, ds = aj.grad(inside, wrt=(0, 2))(x, v, 2.0)
+    np.testing.assert_allclose(dx, 12.0 * v * v, rtol=1e-13)
+    assert math.isclose(ds, np.sum(6.0 * x * v * v))
 
 
 @pytest.mark.parametrize("op", [aj.hessian, aj.laplacian])

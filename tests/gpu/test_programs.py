@@ -127,3 +127,13 @@ def test_second_derivatives():
     args, tangents = (grid, grid[::-1].copy(), 2), (np.ones((5, 6)), np.cos(grid), None)
     gradient = aj.grad(lambda u, f, n: red_black(u, f, n) ** 2, wrt=(0, 1))
     same(aj.jvp(gradient, to_device(args), to_device(tangents)), aj.jvp(gradient, args, tangents))
+
+
+def test_hvp_takes_keywords():
+    def weighted(x, w, s=1.0):
+        return s * np.sum(w * x * x * x)
+
+    x, w, v = np.linspace(0.5, 1.5, 6), np.linspace(1.0, 2.0, 6), np.linspace(-1.0, 1.0, 6)
+    dx, dw, dv = to_device((x, w, v))
+    same(aj.hvp(weighted, (dx, dw), dv, s=2.0), 12.0 * w * x * v)
+    same(aj.hvp(weighted, (dx,), dv, w=dw), 6.0 * w * x * v)

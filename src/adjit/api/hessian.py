@@ -73,11 +73,12 @@ class Hessian(Derivative):
         return f"adjit.hessian({self.source_.name}, wrt={self.wrt!r})"
 
 
-def hvp(f: Callable[..., Any], primals: Any, v: Any, wrt: Wrt = 0) -> Any:
+def hvp(f: Callable[..., Any], primals: Any, v: Any, wrt: Wrt = 0, **kwargs: Any) -> Any:
     """The product of a scalar function's Hessian with v, without the matrix: one sweep forward over reverse.
 
     Arguments: primals: the tuple of f's arguments, or the argument itself of a function of one. v: of the structure
-    and shapes of what is differentiated by (a tuple for a tuple of `wrt`), or an `aj.Batch` of several.
+    and shapes of what is differentiated by (a tuple for a tuple of `wrt`), or an `aj.Batch` of several. kwargs:
+    keywords of f, constant: what is differentiated by is a primal.
     Returns: the product, of v's structure (with `aj.Batch` the leading axis too).
     Raises: as `jvp`, and ArgumentError if f does not return one real number.
     """
@@ -91,7 +92,7 @@ def hvp(f: Callable[..., Any], primals: Any, v: Any, wrt: Wrt = 0) -> Any:
         )
     for place, part in zip(places, parts, strict=True):
         directions[_position(f, place, len(arguments))] = part
-    return jvp(_gradient(f, wrt), arguments, tuple(directions))[1]
+    return jvp(_gradient(f, wrt), arguments, tuple(directions), **kwargs)[1]
 
 
 @lru_cache(maxsize=256)
@@ -115,9 +116,12 @@ def _position(f: Callable[..., Any], place: int | str, count: int) -> int:
             )
         at = signature.names.index(place) - len(signature.prefix)
     else:
-        at = place + count if place < 0 else place
+        from_end = place < 0 and signature.variadic is None
+        at = place + signature.positional - len(signature.prefix) if from_end else place
     if not 0 <= at < count:
-        raise ArgumentError(f"hvp: wrt={place!r} and {count} primals", "give one primal per argument")
+        raise ArgumentError(
+            f"hvp: wrt={place!r} and {count} primals", "give what is differentiated by as a primal"
+        )
     return at
 
 

@@ -140,7 +140,8 @@ def _trees(
         if at >= len(args):
             name = known[at] if at < len(known) else ""
             if name not in kwargs:
-                lx.refuse(node, f"wrt names argument {at}, and {len(every)} are given", "pass it in the call")
+                remedy = "give it as a primal" if made.kind == "hvp" else "pass it in the call"
+                lx.refuse(node, f"wrt names argument {at}, and {len(every)} are given", remedy)
             k = len(args) + names.index(name)
         start = sum(1 for arg in every[:k] for _ in atoms(arg))
         part, start = part_of(lx, every[k], start, path, node)
@@ -171,6 +172,7 @@ def _derived(
             node,
             f"{what} needs a function that returns a real scalar, this one returns "
             + (kind(heads[0]) if len(heads) == 1 else f"a tuple of {len(heads)}"),
+            "return one number, or take aj.vjp or aj.jacobian",
         )
     if not any(map(may_carry, heads)):
         misfit(lx, "the function returns nothing that has a derivative", "return a float", node)
@@ -222,8 +224,15 @@ def jvp(
     return TupleValue((value, filled(places(call.value, 0), lambda k: found[k])))
 
 
-def hvp(lx: Lowering, made: DerivativeOf, primals: Sequence[Value], v: Value, node: ast.AST) -> Value:
-    """`aj.hvp(function, primals, v, wrt)`."""
+def hvp(
+    lx: Lowering,
+    made: DerivativeOf,
+    primals: Sequence[Value],
+    v: Value,
+    kwargs: dict[str, Value],
+    node: ast.AST,
+) -> Value:
+    """`aj.hvp(function, primals, v, wrt, **kwargs)`."""
     trees = _trees(lx, made, primals, {}, node)
     vectors = (v,) if made.single else v.items if isinstance(v, TupleValue) else ()
     if len(vectors) != len(trees):
@@ -238,7 +247,7 @@ def hvp(lx: Lowering, made: DerivativeOf, primals: Sequence[Value], v: Value, no
             elif may_carry(a):
                 next(places_)  # not asked for: its part of the product is none
     active = sorted(dots)
-    call = called(lx, made.function, primals, {}, node)
+    call = called(lx, made.function, primals, kwargs, node)
     by = [call.params[k] for k in active]
     _derived(lx, "grad", call.values, by, node)
     types = [("product", p.type) for p in by]

@@ -28,7 +28,11 @@ def operator(
     if not hasattr(obj, "places") or getattr(obj, "kind", None) not in _MADE:
         return None
     if obj.pure:
-        lx.refuse(node, "aj.pure is not supported in a derivative inside a program")
+        lx.refuse(
+            node,
+            "aj.pure is not supported in a derivative inside a program",
+            "copy the arrays that it writes in the function that is differentiated",
+        )
     _refuse_sparse(lx, getattr(obj, "sparse", False), node)
     function = lx.wrap(obj.f, obj.kind, node)
     wrt = wanted(lx, function, obj.wrt, node)
@@ -44,7 +48,7 @@ def _called(
         return _made(lx, name, args, kwargs, node)
     match name:
         case "vjp" if not args:
-            lx.refuse(node, "'vjp' is called without a function")
+            lx.refuse(node, "'vjp' is called without a function", "vjp(f, x, ...)")
         case "vjp":
             return pullbacks.vjp(lx, args[0], args[1:], kwargs, node)
         case "jvp":
@@ -84,13 +88,15 @@ def _jvp(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AS
 
 
 def _hvp(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    given = bound(lx, "hvp", ("f", "primals", "v", "wrt"), 3)(args, kwargs, node)
+    names = ("f", "primals", "v", "wrt")
+    named = {k: kwargs.pop(k) for k in names if k in kwargs}
+    given = bound(lx, "hvp", names, 3)(args, named, node)
     primals, wrt = given["primals"], _static(given.get("wrt", ZERO))
     items = primals.items if isinstance(primals, TupleValue) else (primals,)
     made = DerivativeOf(
         "hvp", given["f"], wanted(lx, given["f"], wrt, node), not isinstance(wrt, tuple), False
     )
-    return derivatives.hvp(lx, made, items, given["v"], node)
+    return derivatives.hvp(lx, made, items, given["v"], kwargs, node)
 
 
 def _static(value: Value) -> object:
