@@ -1,5 +1,6 @@
 """Gates what a refusal says: the cause in the user's words, and a remedy that works when it is followed."""
 
+import ast
 import functools
 import math
 from typing import Any, NamedTuple
@@ -7,9 +8,12 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 import pytest
+from scipy import special
 
 import adjit as aj
 from adjit.errors import AdjitError, ArgumentError, CallError, MissingRuleError, UnsupportedError
+from adjit.frontend import remedies
+from adjit.frontend.read_source import read_source
 
 X = np.array([1.0, 2.0])
 
@@ -169,6 +173,67 @@ REFUSED = [
     (lambda: aj.grad(writes_and_reads)(weights), ArgumentError, "the captured array 'weights'"),
     (lambda: aj.grad(sometimes)(1.0), UnsupportedError, "a bool that says whether it is set"),
 ]
+
+
+SCALE = 2.0
+
+
+def captures(x):
+    return np.sum(x) * SCALE
+
+
+def test_a_prepared_operator_ends_with_what_is_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = aj.prepare(aj.grad, captures, X)
+    with pytest.raises(ArgumentError, match="arguments are of other types or shapes"):
+        prepared(np.ones(3))
+    with aj.debug_nans(), pytest.raises(ArgumentError, match="debug_nans"):
+        prepared(X)
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    with pytest.raises(ArgumentError, match=r"what captures\(\) captures .* has another value") as caught:
+        prepared(X)
+    assert "prepare again" in caught.value.remedy
+    monkeypatch.undo()
+    assert prepared(X)[0] == 2.0
+
+
+SPECIAL = [
+    (special.erf, math.erf),
+    (special.erfc, math.erfc),
+    (special.gamma, math.gamma),
+    (special.gammaln, math.lgamma),
+    (special.ndtr, lambda x: 0.5 * math.erfc(-x / math.sqrt(2.0))),
+    (special.expit, lambda x: 1.0 / (1.0 + np.exp(-x))),
+    (special.logit, lambda x: np.log(x / (1.0 - x))),
+    (special.log_expit, lambda x: -np.logaddexp(0.0, -x)),
+    (special.exp10, lambda x: 10.0**x),
+    (special.entr, lambda x: -x * np.log(x)),
+]
+
+
+@pytest.mark.parametrize(("function", "instead"), SPECIAL, ids=[f.__name__ for f, _ in SPECIAL])
+def test_what_stands_for_functions_of_scipy(function: Any, instead: Any, uncompiled: None) -> None:
+    name = f"scipy.special.{function.__name__}"
+    with pytest.raises(MissingRuleError, match=f"'{name}'") as caught:
+        aj.grad(lambda x: function(x))(0.4)
+    remedy = caught.value.remedy
+    assert remedy == remedies.INSTEAD[name]
+    source = read_source(instead).node if instead.__name__ == "<lambda>" else None
+    assert (instead.__name__ if source is None else ast.unparse(source.body)) in remedy
+    assert math.isclose(function(0.4), instead(0.4), rel_tol=1e-14)
+    aj.check_grad(lambda x: instead(x), 0.4)
+
+
+def test_stands_for_functions_of_vectors(uncompiled: None) -> None:
+    def logsumexp(x):
+        m = np.max(x)
+        return m + np.log(np.sum(np.exp(x - m)))
+
+    def distance(p, q):
+        return math.sqrt(np.sum((p - q) ** 2))
+
+    assert math.isclose(logsumexp(X), special.logsumexp(X))
+    np.testing.assert_allclose(aj.grad(logsumexp)(X), special.softmax(X))
+    assert aj.grad(distance)(X, X + 3.0).tolist() == [-math.sqrt(0.5)] * 2
 
 
 def test_jvp_and_vjp_work_inside():

@@ -7,7 +7,8 @@ import math
 import os
 
 import numpy as np
-from numba import jit
+from numba import jit, stencil, typed
+from scipy import special
 
 
 def uses_dict(x):
@@ -156,6 +157,109 @@ def object_mode(x):
     return x[0] * x[1]
 
 
+def pops_of_a_list(x):
+    items = [v for v in x]
+    items.pop()
+    return items[0]
+
+
+def sorts_a_list(x):
+    items = [v for v in x]
+    items.sort()
+    return items[0]
+
+
+def sums_a_list_as_an_array(x):
+    items = [v for v in x]
+    return items.mean()
+
+
+def joins_lists(x):
+    items = [v for v in x]
+    return (items + items)[0]
+
+
+def uses_list_of_lists(x):
+    rows = [[x[0], 2.0], [3.0, 4.0]]
+    return rows[0][0]
+
+
+def repeats_a_list_in_a_list(x):
+    rows = [[0.0] * 3] * 2
+    return rows[0][0] * x[0]
+
+
+def lists_in_a_comprehension(x):
+    rows = [[v, v] for v in x]
+    return rows[0][0]
+
+
+def any_of_a_list(x):
+    return x[0] if any([v > 1.0 for v in x]) else x[1]
+
+
+def range_of_floats(x):
+    total = 0.0
+    for i in range(0, 2.0):
+        total += x[i]
+    return total
+
+
+def range_made_in_a_loop(x):
+    for i in range(len(x)):
+        places = range(i)
+    total = 0.0
+    for k in places:
+        total += x[k]
+    return total
+
+
+def rank_of_a_branch(x):
+    y = x
+    for i in range(2):
+        y = np.outer(y, y) if i == 0 else y
+    return y[0]
+
+
+def is_of_arrays(x):
+    y = x
+    return x[0] if y is x else 0.0
+
+
+def indexes_a_global_dict(x):
+    return x[0] * SETTINGS["k"]
+
+
+def maps(x):
+    return sum(map(lambda v: v * v, x))
+
+
+def uses_typed_list(x):
+    items = typed.List()
+    items.append(x[0])
+    return items[0]
+
+
+@stencil
+def smoothed(a):
+    return 0.25 * (a[-1] + 2.0 * a[0] + a[1])
+
+
+def uses_stencil(x):
+    return np.sum(smoothed(x) ** 2)
+
+
+def uses_special(x):
+    return special.erf(x[0])
+
+
+def uses_special_in_python(x):
+    return special.logsumexp(x)
+
+
+SETTINGS = {"k": 2.0}
+
+
 # (program, part of a line that must be shown, a word that must be named in the reason or the remedy)
 PROGRAMS = [
     (uses_dict, "d", "dict"),
@@ -178,4 +282,22 @@ PROGRAMS = [
     (uses_async, "", ""),
     (calls_c, "s = s + c_function(x[1])", "c_function"),
     (calls_the_system, "os.getpid()", "getpid"),
+    (pops_of_a_list, "items.pop()", "the list method 'pop'"),
+    (sorts_a_list, "items.sort()", "np.sort("),
+    (sums_a_list_as_an_array, "items.mean()", "a list has no attribute 'mean': arrays have"),
+    (joins_lists, "(items + items)[0]", "np.concatenate"),
+    (uses_list_of_lists, "rows = [[x[0], 2.0], [3.0, 4.0]]", "a list of lists"),
+    (repeats_a_list_in_a_list, "rows = [[0.0] * 3] * 2", "a list of lists"),
+    (lists_in_a_comprehension, "rows = [[v, v] for v in x]", "a list of lists"),
+    (any_of_a_list, "any([v > 1.0 for v in x])", "np.any(np.array("),
+    (range_of_floats, "range(0, 2.0)", "convert it by int()"),
+    (range_made_in_a_loop, "for k in places:", "use it where it is made"),
+    (rank_of_a_branch, "np.outer(y, y) if i == 0 else y", "write 'if' and 'else'"),
+    (is_of_arrays, "x[0] if y is x", "None and bools only, not a 1-D array"),
+    (indexes_a_global_dict, 'SETTINGS["k"]', "take what is needed out of it"),
+    (maps, "sum(map(", "a list comprehension"),
+    (uses_typed_list, "typed.List()", "'numba.typed.List'"),
+    (uses_stencil, "smoothed(x)", "write the stencil as a loop, or with slices"),
+    (uses_special, "special.erf(x[0])", "'scipy.special.erf'"),
+    (uses_special_in_python, "special.logsumexp(x)", "'scipy.special.logsumexp'"),
 ]

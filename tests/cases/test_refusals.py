@@ -218,7 +218,15 @@ def test_shadow_that_overlaps_another_argument_is_refused() -> None:
 def test_read_only_array_that_is_written_is_refused() -> None:
     x, y = X.copy(), X.copy()
     y.flags.writeable = False
-    _refusal(lambda: aj.grad(doubles)(x, y), x, y)
+    text = str(_refusal(lambda: aj.grad(doubles)(x, y), x, y))
+    assert "y[i] = x[i] * y[i]\n" + " " * 12 + "^^^^\n" in text, "the store is not shown"
+
+
+def test_masked_array_is_not_said_to_lose_its_mask() -> None:
+    x = np.ma.array(X, mask=[False, True, False])
+    text = str(_refusal(lambda: aj.grad(square_sum)(x), kind=ArgumentError))
+    assert "x.filled(" in text and "drops the mask" in text
+    assert aj.grad(square_sum)(x.filled(0.0))[1] == 0.0
 
 
 def test_read_only_array_that_is_read_is_fine() -> None:

@@ -155,11 +155,19 @@ class Alias:
         return changed
 
 
+def first_stores(function: Function, alias: Alias) -> dict[Sym, Store]:
+    """The first store into each array parameter that the function may write."""
+    params, found = frozenset(function.params), dict[Sym, Store]()
+    for stmt in walk_program(function):
+        if isinstance(stmt, Store):
+            for p in alias.roots(stmt.array) & params:
+                found.setdefault(p, stmt)
+    return found
+
+
 def written_params(function: Function, alias: Alias) -> set[Sym]:
     """Array parameters that the function may write."""
-    stores = (s for s in walk_program(function) if isinstance(s, Store))
-    roots = frozenset[Sym]().union(*(alias.roots(s.array) for s in stores))
-    return set(roots.intersection(function.params))
+    return set(first_stores(function, alias))
 
 
 def overlapping(params: Iterable[Sym], alias: Alias) -> tuple[frozenset[Sym], ...]:

@@ -74,7 +74,7 @@ class Guard:
                 raise ArgumentError(
                     f"'{of.names[i]}' is read-only, and {of.source.name}() writes it",
                     "pass a writable copy, or use aj.pure(f)",
-                    place(of.source.signature.py_func),
+                    compiled.stores[i] or place(of.source.signature.py_func),
                 )
         if compiled.copied:
             written = [w or compiled.copied[i] for i, w in zip(self._at, written, strict=True)]

@@ -8,12 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from adjit.api.debug import debugging
 from adjit.api.derivative import Derivative
 from adjit.api.grad import Transformed, grad, value_and_grad
 from adjit.api.hessian import Hessian, hessian
 from adjit.api.jacobian import Jacobian, jacfwd, jacobian, jacrev
 from adjit.errors import ArgumentError
-from adjit.runtime.arguments import flatten
+from adjit.runtime.arguments import flatten, spec_of
+from adjit.runtime.signature import place
 
 
 def prepare(op: Callable[..., Any], f: Callable[..., Any], *args: Any, **kwargs: Any) -> Prepared:
@@ -25,7 +27,8 @@ def prepare(op: Callable[..., Any], f: Callable[..., Any], *args: Any, **kwargs:
     Returns: a function of f's arguments that gives what `op(f)` gives, in arrays that the next call overwrites. Its
     attribute `value` is what the differentiated function returned in that same pass (of a Hessian: the gradient).
     A call allocates nothing but what f does itself. One thread at a time may call it.
-    Raises: ArgumentError for another operator, and at a call whose arguments have other types or shapes.
+    Raises: ArgumentError for another operator, and at a call whose arguments have other types or shapes, or once
+    a number that f captures has another value: prepare again.
     """
     named = op.func if isinstance(op, functools.partial) else op
     if named not in _KNOWN:
@@ -66,6 +69,7 @@ class Prepared:
         values = self._bind(args, kwargs)
         self._plan = kind.plan(values)
         self._shapes = [np.shape(leaf) for leaf in flatten(values)]
+        self._specs, self._debugged = [spec_of(value) for value in values], debugging.get()
         self._buffers = kind.buffers(self._plan, values)
         self.value: Any = None
 
@@ -73,13 +77,30 @@ class Prepared:
         values = self._bind(args, kwargs)
         leaves = flatten(values)
         if [np.shape(leaf) for leaf in leaves] != self._shapes or self._kind.plan(values) is not self._plan:
-            raise ArgumentError(
-                f"arguments, or what the function captures, are of other types or shapes than {self!r} was made for",
-                "prepare again",
-            )
+            raise self._other(values)
         self._refuse_own(leaves)
         self.value, derivative = self._kind.run(self._plan, values, self._buffers)
         return derivative
+
+    def _other(self, values: tuple[Any, ...]) -> ArgumentError:
+        """Why the plan of these values is not the one that was prepared."""
+        source = self._made.source_
+        shapes = [np.shape(leaf) for leaf in flatten(values)]
+        if shapes != self._shapes or [spec_of(value) for value in values] != self._specs:
+            return ArgumentError(
+                f"arguments are of other types or shapes than {self!r} was made for", "prepare again"
+            )
+        if debugging.get() != self._debugged:
+            return ArgumentError(
+                "aj.debug_nans() is on for the call and was not when it was prepared, or the other way round",
+                "prepare again, with it on or off",
+            )
+        return ArgumentError(
+            f"what {source.name}() captures (a global, a variable of an outer function) has another value than "
+            f"when {self!r} was made",
+            "prepare again, or pass it as an argument",
+            place(source.signature.py_func),
+        )
 
     def _refuse_own(self, leaves: list[Any]) -> None:
         """Raise ArgumentError where an argument lies in the memory that is about to be written."""

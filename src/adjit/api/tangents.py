@@ -89,7 +89,8 @@ def fit_array(value: Any, like: tuple[int, ...], leaf: Leaf, name: str, what: st
         )
     if not leaf.place and type(value) is not np.ndarray:
         raise ArgumentError(
-            f"{what} of {name} must be an array, not {type(value).__name__}", "give np.asarray(...)"
+            f"{what} of {name} must be an array, not {type(value).__name__}",
+            "give .filled(0.0)" if isinstance(value, np.ma.MaskedArray) else "give np.asarray(...)",
         )
     if value.dtype is not _DTYPES[leaf.type.dtype.name] and value.dtype != leaf.type.dtype.name:
         raise ArgumentError(

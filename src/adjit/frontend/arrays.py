@@ -29,6 +29,8 @@ def attribute(lx: Lowering, array: Sym | Undef, name: str, node: ast.AST) -> Val
     assert isinstance(type_, Array)
     if isinstance(array, Undef):
         lx.refuse(node, "an array is read before it is assigned", "assign it on every path")
+    if array in lx.lists and name != "copy":
+        lx.refuse(node, *remedies.list_attribute(name))
     if name == "shape":
         return TupleValue(shape_of(lx, array))
     if name == "ndim":
@@ -43,7 +45,7 @@ def attribute(lx: Lowering, array: Sym | Undef, name: str, node: ast.AST) -> Val
         return views.transposed(lx, array, node)
     if name == "flat":
         return FlatValue(array)
-    if name in parts.NAMES and array not in lx.lists:
+    if name in parts.NAMES:
         return parts.part(lx, array, name, node)
     return method(lx, array, name, node)
 
@@ -87,8 +89,6 @@ def call_method(
         return NONE
     if name == "item" and not args and isinstance(array.type, Array) and array.type.ndim == 0:
         return lx.builder.load(array, ())
-    if array in lx.lists:
-        lx.refuse(node, f"the list method '{name}' is not supported", lists.FIXED)
     lx.refuse(node, f"the array method '{name}' is not supported", "write the loop over its elements")
 
 

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 from numba.core import types as nb_types
+from numba.stencils.stencil import StencilFunc
 
 from adjit import rules
 from adjit.errors import MissingRuleError
@@ -110,7 +111,7 @@ def call(
         case Static():
             return _object(lx, function.value, list(args), kwargs, node)
         case _:
-            lx.refuse(node, f"{kind(function)} is called")
+            lx.refuse(node, f"{kind(function)} is called", "call a function")
 
 
 def _method(
@@ -119,18 +120,17 @@ def _method(
     owner = method.owner
     if isinstance(owner, Elements) or (is_array(owner) and method.name in expressions.FOLDS):
         return folds.method(lx, owner, method.name, args, kwargs, node)
-    if (
-        isinstance(owner, Sym)
-        and is_array(owner)
-        and owner not in lx.lists
-        and method.name in array_functions.METHODS
-    ):
+    if isinstance(owner, Sym) and is_array(owner) and method.name in array_functions.METHODS:
         return array_functions.METHODS[method.name](lx, [owner, *args], kwargs, node)
     if isinstance(owner, Sym) and is_array(owner):
         return arrays.call_method(lx, owner, method.name, args, kwargs, node)
     if isinstance(owner, Sym | Const) and method.name == "conjugate":
         return apply_rule(lx, np.conjugate, (owner,), node)
-    lx.refuse(node, f"the method '{method.name}' of {kind(owner)} is not supported")
+    lx.refuse(
+        node,
+        f"the method '{method.name}' of {kind(owner)} is not supported",
+        "pass it an array, or call NumPy's function of that name",
+    )
 
 
 def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -191,8 +191,7 @@ def name_of(obj: object) -> str:
         return f"an object of type {type(obj).__name__}"
     if "<locals>" in name:
         return name.rpartition("<locals>.")[2]
-    module = getattr(obj, "__module__", None) or ("numpy" if isinstance(obj, np.ufunc) else "")
-    module = "adjit" if module.startswith("adjit.") else module  # where its users find it
+    module = remedies.home(obj, name)
     return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
 
 
@@ -210,7 +209,10 @@ def _missing(lx: Lowering, obj: object, node: ast.AST) -> NoReturn:
             "call a function with the fields as arguments",
         )
     if not callable(obj):
-        lx.refuse(node, f"{expressions.kind(Static(obj))} is called")
+        lx.refuse(node, f"{expressions.kind(Static(obj))} is called", "call a function")
+    if isinstance(obj, StencilFunc):
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else "this"
+        lx.refuse(node, f"'{called}' is made by numba.stencil", remedies.STENCIL)
     raise MissingRuleError(
         f"the call of '{name_of(obj)}' has no known derivative",
         remedies.in_place_of(obj, node, name_of(obj)),
@@ -230,7 +232,11 @@ def of_elements(lx: Lowering, obj: Callable[..., object], args: list[Value], nod
     """A function with a derivative rule, of each element of whole arrays."""
     rule = rules.find(obj, len(args))
     if rule is None:
-        lx.refuse(node, f"'{name_of(obj)}' with {len(args)} arguments is not supported")
+        lx.refuse(
+            node,
+            f"'{name_of(obj)}' with {len(args)} arguments is not supported",
+            "pass as many arguments as its rule has",
+        )
     if not (obj is builtins.abs or isinstance(obj, np.ufunc) or home_of(obj) == "numpy"):
         whole = next(k for k, a in enumerate(args) if elements.is_whole(a))
         given = node.args[whole : whole + 1] if isinstance(node, ast.Call) else []
@@ -248,7 +254,11 @@ def apply_rule(lx: Lowering, obj: Callable[..., object], args: tuple[Atom, ...],
     """A function with a derivative rule, of scalars."""
     rule = rules.find(obj, len(args))
     if rule is None:
-        lx.refuse(node, f"'{name_of(obj)}' with {len(args)} arguments is not supported")
+        lx.refuse(
+            node,
+            f"'{name_of(obj)}' with {len(args)} arguments is not supported",
+            "pass as many arguments as its rule has",
+        )
     fn = rules.spelling(obj) if rule.symbol is None or obj is math.pow else None
     if fn is None and home_of(obj) == "math":
         fn = f"math.{rule.op}"  # an alias
@@ -277,7 +287,7 @@ def _cast(
 ) -> Value:
     dtype, fn = cast
     if kwargs:
-        lx.refuse(node, f"keywords of '{fn}' are not supported")
+        lx.refuse(node, f"keywords of '{fn}' are not supported", "pass its argument by position")
     if not args:
         return creation.zero_of(dtype, 0)
     if fn == "complex" and len(args) == 2:
@@ -288,7 +298,7 @@ def _cast(
     if isinstance(args[0], Static) and isinstance(args[0].value, str):
         if fn == "float" and args[0].value.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
             return Const(float(args[0].value), FLOAT64)
-        lx.refuse(node, f"'{fn}' of a string")
+        lx.refuse(node, f"'{fn}' of a string", "pass a number")
     if fn == "bool":
         return expressions.truth(lx, args[0], node)
     x = expressions.number(lx, args[0], node)
@@ -318,17 +328,17 @@ def _construct(lx: Lowering, cls: type, args: list[Value], kwargs: dict[str, Val
     if home_of(cls) == "adjit":  # aj.Active(x), for a call of aj.autodiff
         _missing(lx, cls, node)
     if not (issubclass(cls, tuple) and isinstance(fields, tuple)):
-        lx.refuse(node, f"an object of class '{cls.__name__}' is made", "use a NamedTuple, tuples or arrays")
+        lx.refuse(node, f"an object of class '{name_of(cls)}' is made", remedies.in_place_of_class(cls))
     values = dict(zip(fields, args, strict=False))
     for key, value in kwargs.items():
         if key not in fields or key in values:
-            lx.refuse(node, f"'{cls.__name__}' has no free field '{key}'")
+            lx.refuse(node, f"'{cls.__name__}' has no free field '{key}'", "give each field once")
         values[key] = value
     for key, value in getattr(cls, "_field_defaults", {}).items():
         if key not in values:
             values[key] = lx.wrap(value, key, node)
     if len(args) > len(fields) or len(values) != len(fields):
-        lx.refuse(node, f"'{cls.__name__}' takes {len(fields)} fields")
+        lx.refuse(node, f"'{cls.__name__}' takes {len(fields)} fields", "give each field once")
     return TupleValue(tuple(values[f] for f in fields), cls)
 
 

@@ -108,7 +108,10 @@ def _is(lx: Lowering, a: Value, b: Value, negated: bool, node: ast.AST) -> Value
         positive = bool(b.value) != negated
         return x if positive else lx.negate(x, "not")
     else:
-        lx.refuse(node, "'is' compares with None only", "use '=='")
+        arrays = any(elements.is_whole(v) for v in (a, b))
+        remedy = "pass a bool that says whether they are one" if arrays else "use '=='"
+        reason = f"'is' compares with None and bools only, not {lx.kind(a)} with {lx.kind(b)}"
+        lx.refuse(node, reason, remedy)
     return TRUE if same != negated else FALSE
 
 

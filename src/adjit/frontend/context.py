@@ -180,8 +180,16 @@ class Lowering:
     def span(self, node: ast.AST) -> Span:
         return self.frame.at or span_of(self.frame.file, node)
 
-    def refuse(self, node: ast.AST, reason: str, remedy: str = "") -> NoReturn:
+    def refuse(self, node: ast.AST, reason: str, remedy: str) -> NoReturn:
         refuse(reason, self.span(node), remedy)
+
+    def is_list(self, value: Value) -> bool:
+        """Whether a value is a list of the program, which is an array here."""
+        return isinstance(value, Sym) and value in self.lists
+
+    def kind(self, value: Value) -> str:
+        """What the value is, in words of the user."""
+        return "a list" if self.is_list(value) else kind(value)
 
     @contextmanager
     def at(self, node: ast.AST) -> Generator[None]:
@@ -354,7 +362,9 @@ class Lowering:
             raise DeadPath
         value = self.env.names.pop("$value")
         if isinstance(value, Conflict):
-            remedy = CALL_EACH if value.functions else ""
+            remedy = (
+                CALL_EACH if value.functions else "write 'if' and 'else', with a name of its own for each"
+            )
             self.refuse(node, f"one branch gives {value.kinds[0]}, the other {value.kinds[1]}", remedy)
         return value
 
@@ -412,7 +422,7 @@ class Lowering:
                 return Const(value, INT64)
             if 0 <= value < 2**64:
                 return Const(value, UINT64)
-            self.refuse(node, f"the integer {value} does not fit in 64 bits")
+            self.refuse(node, f"the integer {value} does not fit in 64 bits", "make it a float")
         return Const(value, FLOAT64 if isinstance(value, float) else COMPLEX128)
 
     def _numpy_scalar(self, obj: np.generic, name: str, node: ast.AST) -> Value:

@@ -168,7 +168,11 @@ def lookup(lx: Lowering, name: str, node: ast.AST) -> Value:
     if isinstance(value, Conflict):
         a, b = value.kinds
         if "nothing" in value.kinds:
-            lx.refuse(node, f"'{name}' is {a if b == 'nothing' else b} on one path and not bound on another")
+            lx.refuse(
+                node,
+                f"'{name}' is {a if b == 'nothing' else b} on one path and not bound on another",
+                "use it where it is made, or assign it before the branch or loop",
+            )
         lx.refuse(node, f"'{name}' is {a} on one path and {b} on another", two_names(value))
     return value
 
@@ -231,19 +235,33 @@ def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
         lx.refuse(node, *remedies.tuple_attribute(owner, name, node))
     if isinstance(owner, Static):
         if isinstance(owner.value, Static | str | bytes | list | dict | set):
-            lx.refuse(node, f"the method '{name}' of {kind(owner)} is not supported")
+            lx.refuse(
+                node,
+                f"the method '{name}' of {kind(owner)} is not supported",
+                "leave it out of differentiated code",
+            )
         try:
             value = getattr(owner.value, name)
         except Exception:
             lx.refuse(node, f"{kind(owner)} has no attribute '{name}'", remedies.near(owner.value, name))
         if isinstance(owner.value, np.dtype) and name != "type":
-            lx.refuse(node, f"the dtype's attribute '{name}' is not supported")
+            lx.refuse(
+                node, f"the dtype's attribute '{name}' is not supported", "write the dtype out: np.float64"
+            )
         if not isinstance(owner.value, ModuleType | type | np.dtype) and not callable(owner.value):
             if not isinstance(value, int | float | complex | np.generic | np.ndarray) and not callable(value):
-                lx.refuse(node, f"the attribute '{name}' of {kind(owner)} is not supported")
+                lx.refuse(
+                    node,
+                    f"the attribute '{name}' of {kind(owner)} is not supported",
+                    "assign it to a name before the call, and use that",
+                )
         base = getattr(owner.value, "__name__", type(owner.value).__name__)
         return lx.wrap(value, f"{base}.{name}", node)
-    lx.refuse(node, f"the attribute '{name}' of {kind(owner)} is not supported")
+    lx.refuse(
+        node,
+        f"the attribute '{name}' of {kind(owner)} is not supported",
+        "use numbers, arrays, tuples and NamedTuples",
+    )
 
 
 def _number_attribute(lx: Lowering, owner: Atom, name: str, node: ast.AST) -> Value:
@@ -253,7 +271,11 @@ def _number_attribute(lx: Lowering, owner: Atom, name: str, node: ast.AST) -> Va
         return Method(owner, "conjugate")
     if name == "dtype" and isinstance(owner.type, Scalar) and owner.type.known and isinstance(owner, Sym):
         return Static(np.dtype(owner.type.name))
-    lx.refuse(node, f"the attribute '{name}' of a number is not supported")
+    lx.refuse(
+        node,
+        f"the attribute '{name}' of a number is not supported",
+        "a number has real, imag, dtype and conjugate()",
+    )
 
 
 def items_of(lx: Lowering, value: Value, node: ast.AST) -> list[Value]:
@@ -321,6 +343,9 @@ def binary(
     key = BINARY.get(type(op))
     if isinstance(a, TupleValue) or isinstance(b, TupleValue):
         return _tuple_binary(lx, key, a, b, node)
+    if key in ("add", "mul") and (lx.is_list(a) or lx.is_list(b)):
+        remedy = "join arrays by np.concatenate, repeat them by np.tile"
+        lx.refuse(node, "lists are joined or repeated", remedy)
     if elements.is_whole(a) or elements.is_whole(b):
         return elements.binary(lx, key, a, b, node) if key else matrices.matmul(lx, a, b, node)
     if key is None:

@@ -45,6 +45,6 @@ def span_of(file: str, node: ast.AST) -> Span:
     )
 
 
-def refuse(reason: str, span: Span | None, remedy: str = "") -> NoReturn:
+def refuse(reason: str, span: Span | None, remedy: str) -> NoReturn:
     """Raise UnsupportedError at that place."""
     raise UnsupportedError(reason, remedy, span)

@@ -129,7 +129,7 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
     if isinstance(owner, Static) and any(owner.value is s for s in (np.s_, np.index_exp)):
         return index
     if isinstance(owner, Static) and isinstance(owner.value, list | dict | str):
-        lx.refuse(node, f"{kind(owner)} is indexed", "use a tuple or a NumPy array")
+        lx.refuse(node, f"{kind(owner)} is indexed", remedies.of_container(owner.value))
     if isinstance(owner, FlatValue):
         return lx.builder.load(owner.array, flat_index(lx, owner, index, node))
     if not isinstance(owner, Sym) or not is_array(owner):

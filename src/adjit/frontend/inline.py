@@ -122,7 +122,11 @@ def call_closure(
 def run_body(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Value:
     """Run a function's body in its frame; its return value."""
     if len(lx.frames) > MAX_DEPTH:
-        lx.refuse(node, f"calls are nested more than {MAX_DEPTH} deep")
+        lx.refuse(
+            node,
+            f"calls are nested more than {MAX_DEPTH} deep",
+            "call fewer functions in one another, or write a loop",
+        )
     depth = len(lx.frames)
     lx.frames.append(frame)
     try:
@@ -186,15 +190,19 @@ def bind_arguments(
     bound: dict[str, Value] = dict(zip(positional, args, strict=False))
     if len(args) > len(positional):
         if a.vararg is None:
-            lx.refuse(node, f"'{name}' takes {len(positional)} arguments, {len(args)} are given")
+            lx.refuse(
+                node,
+                f"'{name}' takes {len(positional)} arguments, {len(args)} are given",
+                "pass as many as it has parameters",
+            )
     if a.vararg is not None:
         bound[a.vararg.arg] = TupleValue(tuple(args[len(positional) :]))
     for key, value in kwargs.items():
         known = (key in positional and key not in only) or any(p.arg == key for p in a.kwonlyargs)
         if not known:
-            lx.refuse(node, f"'{name}' has no parameter '{key}'")
+            lx.refuse(node, f"'{name}' has no parameter '{key}'", "pass what it has parameters for")
         if key in bound:
-            lx.refuse(node, f"'{name}' is given '{key}' twice")
+            lx.refuse(node, f"'{name}' is given '{key}' twice", "pass it once")
         bound[key] = value
     for key, value in zip(positional[len(positional) - len(defaults) :], defaults, strict=True):
         bound.setdefault(key, value)
@@ -202,7 +210,7 @@ def bind_arguments(
         bound.setdefault(key, value)
     missing = [p for p in (*positional, *(k.arg for k in a.kwonlyargs)) if p not in bound]
     if missing:
-        lx.refuse(node, f"'{name}' is called without its argument '{missing[0]}'")
+        lx.refuse(node, f"'{name}' is called without its argument '{missing[0]}'", "pass it")
     return bound
 
 

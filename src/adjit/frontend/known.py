@@ -32,6 +32,7 @@ from adjit.frontend import (
     matrices,
     norms,
     reductions,
+    remedies,
     statements,
 )
 from adjit.frontend.arguments import Handler, bound
@@ -93,15 +94,19 @@ def syntax(function: Value) -> Callable[[Lowering, ast.Call], Value] | None:
 
 def _range(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or not 1 <= len(args) <= 3:
-        lx.refuse(node, "'range' takes one to three arguments")
+        lx.refuse(
+            node,
+            "'range' takes one to three arguments",
+            "write range(stop), range(start, stop) or range(start, stop, step)",
+        )
     parts = [expressions.number(lx, a, node) for a in args]
     for p in parts:
         if isinstance(p, Const) and not isinstance(p.value, int):
-            lx.refuse(node, "'range' takes integers")
+            lx.refuse(node, "'range' takes integers", "convert it by int()")
     if len(parts) == 1:
         return RangeValue(ZERO, parts[0], ONE)
     if len(parts) == 3 and parts[2] == ZERO:
-        lx.refuse(node, "'range' with step 0")
+        lx.refuse(node, "'range' with step 0", "give a step that is not zero")
     return RangeValue(parts[0], parts[1], parts[2] if len(parts) == 3 else ONE)
 
 
@@ -114,14 +119,14 @@ def _prange(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast
 
 def _len(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if len(args) != 1 or kwargs:
-        lx.refuse(node, "'len' takes one argument")
+        lx.refuse(node, "'len' takes one argument", "len(x)")
     value = args[0]
     if isinstance(value, TupleValue):
         return const(len(value.items))
     if isinstance(value, Static) and isinstance(value.value, str):
         return const(len(value.value))
     if is_scalar(value) or isinstance(value, Static | Closure):
-        lx.refuse(node, f"'len' of {kind(value)}")
+        lx.refuse(node, f"'len' of {kind(value)}", "take the length of an array, a tuple or a list")
     return iteration.count(lx, value, node)
 
 
@@ -140,7 +145,11 @@ def _enumerate(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: 
 
 def _zip(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or not args:
-        lx.refuse(node, "'zip' with these arguments is not supported")
+        lx.refuse(
+            node,
+            "'zip' with these arguments is not supported",
+            "zip(x, y, ...), which ends with the shortest",
+        )
     return ZipValue(tuple(args))
 
 
@@ -154,7 +163,7 @@ def _reversed(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: a
 
 def _identity_of(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if not args:
-        lx.refuse(node, "an argument is missing")
+        lx.refuse(node, "an argument is missing", "pass it")
     return args[0]
 
 
@@ -166,7 +175,7 @@ def _tuple(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
 
 def _list(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 1:
-        lx.refuse(node, "an empty list", lists.FIXED)
+        lx.refuse(node, "an empty list", remedies.FIXED)
     return lists.list_from(lx, args[0], node)
 
 
@@ -180,7 +189,7 @@ def _extremum(op: str) -> Handler:
 def _limits(made: type[np.finfo[Any]] | type[np.iinfo[Any]], name: str) -> Handler:
     def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         if kwargs or len(args) != 1:
-            lx.refuse(node, f"'np.{name}' takes one dtype")
+            lx.refuse(node, f"'np.{name}' takes one dtype", "np.float64, or a.dtype")
         dtype = creation.dtype_of(lx, args[0], node)
         if dtype.is_float != (name == "finfo") or dtype.is_bool or dtype.is_complex:
             kinds = "float" if name == "finfo" else "int"
@@ -192,7 +201,7 @@ def _limits(made: type[np.finfo[Any]] | type[np.iinfo[Any]], name: str) -> Handl
 
 def _frexp(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 1:
-        lx.refuse(node, "'math.frexp' takes one argument")
+        lx.refuse(node, "'math.frexp' takes one argument", "math.frexp(x)")
     parts = inline.call_library(lx, library.frexp, [expressions.number(lx, args[0], node)], node)
     assert isinstance(parts, TupleValue)
     mantissa, exponent = parts.items
@@ -217,40 +226,44 @@ def _nditer(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast
 
 def _round(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or not 1 <= len(args) <= 2:
-        lx.refuse(node, "'round' with these arguments is not supported")
+        lx.refuse(node, "'round' with these arguments is not supported", "round(x) or round(x, n)")
     return calls.apply_rule(lx, round, tuple(expressions.number(lx, a, node) for a in args), node)
 
 
 def _pow(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 2:
-        lx.refuse(node, "'pow' with these arguments is not supported")
+        lx.refuse(node, "'pow' with these arguments is not supported", "pow(x, y), or x ** y")
     return expressions.binary(lx, ast.Pow(), args[0], args[1], node)
 
 
 def _divmod(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 2:
-        lx.refuse(node, "'divmod' takes two arguments")
+        lx.refuse(node, "'divmod' takes two arguments", "divmod(x, y)")
     quotient = expressions.binary(lx, ast.FloorDiv(), args[0], args[1], node)
     return TupleValue((quotient, expressions.binary(lx, ast.Mod(), args[0], args[1], node)))
 
 
 def _log(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or not 1 <= len(args) <= 2:
-        lx.refuse(node, "'math.log' with these arguments is not supported")
+        lx.refuse(
+            node, "'math.log' with these arguments is not supported", "math.log(x) or math.log(x, base)"
+        )
     parts = [calls.apply_rule(lx, math.log, (expressions.number(lx, a, node),), node) for a in args]
     return parts[0] if len(parts) == 1 else expressions.binary(lx, ast.Div(), parts[0], parts[1], node)
 
 
 def _complex_log(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or not 1 <= len(args) <= 2:
-        lx.refuse(node, "'cmath.log' with these arguments is not supported")
+        lx.refuse(
+            node, "'cmath.log' with these arguments is not supported", "cmath.log(z) or cmath.log(z, base)"
+        )
     parts = [calls.apply_rule(lx, cmath.log, (expressions.number(lx, a, node),), node) for a in args]
     return parts[0] if len(parts) == 1 else expressions.binary(lx, ast.Div(), parts[0], parts[1], node)
 
 
 def _polar(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 1:
-        lx.refuse(node, "'cmath.polar' takes one argument")
+        lx.refuse(node, "'cmath.polar' takes one argument", "cmath.polar(z)")
     x = (expressions.number(lx, args[0], node),)
     return TupleValue((calls.apply_rule(lx, abs, x, node), calls.apply_rule(lx, cmath.phase, x, node)))
 
@@ -260,13 +273,17 @@ _GROUPS = {int: "is_int", float: "is_float", complex: "is_complex", bool: "is_bo
 
 def _isinstance(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if len(args) != 2:
-        lx.refuse(node, "'isinstance' takes two arguments")
+        lx.refuse(node, "'isinstance' takes two arguments", "isinstance(x, float)")
     classes = args[1].items if isinstance(args[1], TupleValue) else (args[1],)
     found = False
     for cls in classes:
         obj = cls.value if isinstance(cls, Static) else None
         if not isinstance(obj, type):
-            lx.refuse(node, f"'isinstance' with {kind(cls)} is not supported")
+            lx.refuse(
+                node,
+                f"'isinstance' with {kind(cls)} is not supported",
+                "name a class: float, int, bool, complex, tuple, np.ndarray",
+            )
         found = found or _is_instance(lx, args[0], obj, node)
     return TRUE if found else FALSE
 
@@ -277,7 +294,11 @@ def _is_instance(lx: Lowering, value: Value, cls: type, node: ast.AST) -> bool:
             return cls is np.ndarray or cls is object
         case Sym() | Const() | Undef():
             if not isinstance(value.type, Scalar) or not value.type.known:
-                lx.refuse(node, "'isinstance' of a computed number is not supported")
+                lx.refuse(
+                    node,
+                    "'isinstance' of a computed number is not supported",
+                    "pass a bool or a string that says what it is",
+                )
             if cls is int and value.type.is_bool:
                 return True
             if cls in _GROUPS:
@@ -290,7 +311,11 @@ def _is_instance(lx: Lowering, value: Value, cls: type, node: ast.AST) -> bool:
         case Static():
             return isinstance(value.value, cls)
         case _:
-            lx.refuse(node, f"'isinstance' of {kind(value)} is not supported")
+            lx.refuse(
+                node,
+                f"'isinstance' of {kind(value)} is not supported",
+                "ask it of a number, an array or a tuple",
+            )
 
 
 def _print(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
@@ -299,7 +324,7 @@ def _print(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
 
 def _partial(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if not args:
-        lx.refuse(node, "'partial' needs a function")
+        lx.refuse(node, "'partial' needs a function", "partial(f, ...)")
     return Partial(args[0], tuple(args[1:]), dict(kwargs))
 
 
@@ -312,13 +337,17 @@ def _copy(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.A
 def _ndindex(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     items = args[0].items if len(args) == 1 and isinstance(args[0], TupleValue) else args
     if not items or kwargs:
-        lx.refuse(node, "'np.ndindex' with these arguments is not supported")
+        lx.refuse(
+            node,
+            "'np.ndindex' with these arguments is not supported",
+            "np.ndindex(n, m) or np.ndindex(a.shape)",
+        )
     return IndexSpace(tuple(expressions.number(lx, i, node) for i in items))
 
 
 def _dtype_call(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 1:
-        lx.refuse(node, "'np.dtype' with these arguments is not supported")
+        lx.refuse(node, "'np.dtype' with these arguments is not supported", "np.dtype(np.float64)")
     return Static(np.dtype(creation.dtype_of(lx, args[0], node).name))
 
 
@@ -339,7 +368,7 @@ def _shape(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
 
 def _stop_gradient(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if kwargs or len(args) != 1:
-        lx.refuse(node, "'stop_gradient' takes one argument")
+        lx.refuse(node, "'stop_gradient' takes one argument", "stop_gradient(x)")
     return _stopped(lx, args[0], node)
 
 
@@ -355,14 +384,14 @@ def _stopped(lx: Lowering, value: Value, node: ast.AST) -> Value:
 
 def _checkpointed(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if not args:
-        lx.refuse(node, "'checkpointed' needs a range or a condition")
+        lx.refuse(node, "'checkpointed' needs a range or a condition", "checkpointed(range(n))")
     return args[0]
 
 
 def _atomic(op: str) -> Handler:
     def handler(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
         if kwargs or len(args) != 3:
-            lx.refuse(node, "an atomic update takes an array, an index and a value")
+            lx.refuse(node, "an atomic update takes an array, an index and a value", "atomic_add(a, i, v)")
         array, index, value = args
         old = expressions.number(lx, indexing.load(lx, array, index, node), node)
         new = lx.let(op, old, expressions.number(lx, value, node), fn=None if op == "add" else op)

@@ -11,20 +11,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from adjit.frontend import arrays, expressions, iteration, liveness, statements
+from adjit.frontend import arrays, expressions, iteration, liveness, remedies, statements
 from adjit.frontend.context import Env, Frame, Lowering
 from adjit.frontend.values import Value, is_scalar, kind
 from adjit.ir.core import ONE, ZERO, Alloc, Atom, Call, Const, Loop, Slice, Store, Sym, const
 from adjit.ir.types import FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.ir.visit import substitute, walk
 
-FIXED = "allocate an array with np.empty, fill it in a loop and count its items"
-
 
 def list_of(lx: Lowering, items: list[Value], node: ast.AST, dtype: Scalar = UNKNOWN) -> Value:
     """A list of numbers as a local array."""
     if not items:
-        lx.refuse(node, "an empty list", FIXED)
+        lx.refuse(node, "an empty list", remedies.FIXED)
     values = [_entry(lx, item, node) for item in items]
     known = {v.type for v in values if isinstance(v, Sym)} if dtype == UNKNOWN else set()
     consts = [v for v in values if isinstance(v, Const)]
@@ -50,14 +48,18 @@ def _literal_type(items: list[Const]) -> Scalar:
 
 
 def _entry(lx: Lowering, item: Value, node: ast.AST) -> Atom:
+    if lx.is_list(item):
+        remedy = "make it an array: np.array([[a, b], [c, d]]), np.zeros((n, m))"
+        lx.refuse(node, "a list of lists is not supported", remedy)
     if not is_scalar(item):
-        lx.refuse(node, f"a list that holds {kind(item)} is not supported", "use a tuple or an array")
+        remedy = "use a tuple, or an array of one more dimension"
+        lx.refuse(node, f"a list that holds {kind(item)} is not supported", remedy)
     return expressions.number(lx, item, node)
 
 
 def repeated(lx: Lowering, fill: Value, times: Atom, node: ast.AST) -> Value:
     """`[fill] * times`."""
-    value = expressions.number(lx, fill, node)
+    value = _entry(lx, fill, node)
     dtype = value.type if isinstance(value, Sym | Const) else UNKNOWN
     assert isinstance(dtype, Scalar)
     array = lx.builder.alloc("items", Array(dtype, 1, "C"), (times,), value)

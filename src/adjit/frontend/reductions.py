@@ -6,7 +6,7 @@ import ast
 
 from adjit.frontend import expressions, inline, iteration, library, lists
 from adjit.frontend.context import Lowering
-from adjit.frontend.values import RangeValue, TupleValue, Value, kind
+from adjit.frontend.values import RangeValue, TupleValue, Value, is_array, kind
 from adjit.ir.core import FALSE, TRUE, ZERO, Atom, Loop, Sym
 from adjit.ir.types import BOOL, UNKNOWN, Array
 
@@ -25,7 +25,8 @@ def reduce_call(lx: Lowering, node: ast.Call) -> Value:
         return _sum(lx, args, node)
     items = args[0].items if isinstance(args[0], TupleValue) and len(args) == 1 else None
     if items is None:
-        lx.refuse(node, f"'{name}' of {kind(args[0])} is not supported", "write the loop")
+        remedy = f"take an array: np.{name}(np.array([...]))" if is_array(args[0]) else "write the loop"
+        lx.refuse(node, f"'{name}' of {lx.kind(args[0])} is not supported", remedy)
     total: Atom = TRUE if name == "all" else FALSE
     for item in items:
         flag = expressions.truth(lx, item, node)

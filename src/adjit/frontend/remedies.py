@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import sys
 from collections.abc import Iterable
 from types import FunctionType
 
@@ -59,6 +60,28 @@ def tuple_attribute(owner: TupleValue, name: str, node: ast.AST) -> Words:
     return f"'{what}' is {kind(owner)}, which has no attribute '{name}'", remedy
 
 
+FIXED = "allocate an array with np.empty, fill it in a loop and count its items"
+_SHORTER = "its length is fixed: take a part of it (items[:-1]), or count the items that are in use"
+_METHODS = {
+    **dict.fromkeys(("append", "extend", "insert"), FIXED),
+    **dict.fromkeys(("pop", "remove", "clear"), _SHORTER),
+    "sort": "sort an array of it: np.sort(np.array(items))",
+    "reverse": "take items[::-1]",
+    "index": "write the loop",
+    "count": "write the loop",
+}
+
+
+def list_attribute(name: str) -> Words:
+    """An attribute of a list, which has no method here but `copy`."""
+    if name in _METHODS:
+        return f"the list method '{name}' is not supported", _METHODS[name]
+    if hasattr(np.ndarray, name):
+        return f"a list has no attribute '{name}': arrays have", "make it an array: np.array(items)"
+    near = difflib.get_close_matches(name, dir(list), 1, 0.75)
+    return f"a list has no attribute '{name}'", f"did you mean '{near[0]}'?" if near else "index it"
+
+
 def array_attribute(name: str) -> Words | None:
     """An attribute that no array has, or one that is no method; None for methods."""
     found = getattr(np.ndarray, name, None)
@@ -112,7 +135,47 @@ def in_place_of(obj: object, node: ast.AST, name: str) -> str:
         return INSTEAD[name]
     if not hasattr(obj, "__name__"):
         return f"call a function of the numbers and arrays that {type(obj).__name__}.__call__ reads"
+    if name.startswith("itertools."):
+        return "write the loops"
+    if name.startswith("operator."):
+        return "write the operator, or a lambda"
     return "write it in plain Python, or give a rule: wrap the call in a function with @aj.custom_vjp"
+
+
+def in_place_of_class(cls: type) -> str:
+    """What to write in place of an object of a class."""
+    home = (cls.__module__ or "").partition(".")[0]
+    if cls is map or cls is filter:
+        return "write the loop, or a list comprehension: [f(v) for v in x]"
+    if home == "itertools":
+        return "write the loops"
+    if home == "numba" and cls.__name__ in ("List", "Dict"):
+        return "use an array"
+    return "use a NamedTuple, tuples or arrays"
+
+
+def of_container(value: object) -> str:
+    """What to write in place of a container from outside that is indexed."""
+    if isinstance(value, dict):
+        return "take what is needed out of it before the call, as names of their own or a NamedTuple"
+    return "make it a tuple or a NumPy array" if isinstance(value, list) else "use a tuple or a NumPy array"
+
+
+def home(obj: object, name: str) -> str:
+    """The module in which users find an object of that name: the outermost that has it."""
+    own = getattr(obj, "__module__", None) or ""
+    if isinstance(obj, np.ufunc):
+        own = next((m for m in _UFUNCS if getattr(sys.modules.get(m), name, None) is obj), own)
+    if own.startswith("adjit."):
+        return "adjit"
+    parts = own.split(".")
+    outer = [".".join(parts[:k]) for k in range(1, len(parts))]
+    found = (m for m in (*outer, own.removeprefix("_")) if getattr(sys.modules.get(m), name, None) is obj)
+    return next(found, own)
+
+
+_UFUNCS = ("numpy", "scipy.special")
+"""Where ufuncs may be from, which do not say it."""
 
 
 def library(obj: object) -> bool:
@@ -121,7 +184,34 @@ def library(obj: object) -> bool:
     return home in ("numpy", "scipy", "numba", "adjit", "math", "random", "builtins")
 
 
+STENCIL = "write the stencil as a loop, or with slices: x[:-2] + x[2:]"
 INSTEAD = {
+    "scipy.special.erf": "call math.erf of each element",
+    "scipy.special.erfc": "call math.erfc of each element",
+    "scipy.special.gamma": "call math.gamma of each element",
+    "scipy.special.gammaln": "call math.lgamma of each element",
+    "scipy.special.loggamma": "call math.lgamma of each element",
+    "scipy.special.betaln": "write math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)",
+    "scipy.special.beta": "write math.gamma(a) * math.gamma(b) / math.gamma(a + b)",
+    "scipy.special.ndtr": "write 0.5 * math.erfc(-x / math.sqrt(2.0))",
+    "scipy.special.expit": "write 1.0 / (1.0 + np.exp(-x))",
+    "scipy.special.logit": "write np.log(x / (1.0 - x))",
+    "scipy.special.log_expit": "write -np.logaddexp(0.0, -x)",
+    "scipy.special.exp10": "write 10.0 ** x",
+    "scipy.special.exp2": "call np.exp2",
+    "scipy.special.expm1": "call np.expm1",
+    "scipy.special.log1p": "call np.log1p",
+    "scipy.special.cbrt": "call np.cbrt",
+    "scipy.special.xlogy": "write x * np.log(y), and 0.0 where x is 0",
+    "scipy.special.entr": "write -x * np.log(x), and 0.0 where x is 0",
+    "scipy.special.rel_entr": "write x * np.log(x / y), and 0.0 where x is 0",
+    "scipy.special.logsumexp": "write m + np.log(np.sum(np.exp(x - m))), of m = np.max(x)",
+    "scipy.special.softmax": "write np.exp(x - m) / np.sum(np.exp(x - m)), of m = np.max(x)",
+    "sorted": "sort an array: np.sort(x)",
+    "math.prod": "call np.prod of an array",
+    "math.fsum": "call np.sum of an array",
+    "math.dist": "write math.sqrt(np.sum((p - q) ** 2))",
+    "functools.reduce": "write the loop",
     "numpy.asfortranarray": "leave it out: values do not depend on the layout",
     "numpy.apply_along_axis": "write the loop over the other axes",
     "numpy.vectorize": "write the loop",

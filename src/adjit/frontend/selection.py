@@ -57,7 +57,11 @@ def _wanted(lx: Lowering, function: Value, item: object, node: ast.AST) -> tuple
         lx.refuse(node, f"wrt={item!r} in a derivative inside a program", remedy)
     at = item + len(parameters(function)) if item < 0 else item
     if at < 0:
-        lx.refuse(node, f"wrt={item}: {kind(function)} has no such position")
+        lx.refuse(
+            node,
+            f"wrt={item}: {kind(function)} has no such position",
+            "give positions or names: wrt=0, wrt=('x', 'p.D')",
+        )
     return at, ()
 
 
@@ -127,7 +131,11 @@ def part_of(lx: Lowering, value: Value, start: int, path: Sequence[str], node: a
         size = len(value.items) if isinstance(value, TupleValue) else 0
         k = fields.index(name) if name in fields else int(name) if name.isdecimal() else size
         if not isinstance(value, TupleValue) or k >= size:
-            lx.refuse(node, f"wrt: there is no '{'.'.join(path)}' in {kind(value)}")
+            lx.refuse(
+                node,
+                f"wrt: there is no '{'.'.join(path)}' in {kind(value)}",
+                "name a field or the number of an item",
+            )
         start += sum(1 for item in value.items[:k] for _ in atoms(item))
         value = value.items[k]
     return value, start

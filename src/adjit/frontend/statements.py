@@ -6,7 +6,18 @@ import ast
 import builtins
 from collections.abc import Sequence
 
-from adjit.frontend import elements, expressions, fancy, indexing, inline, library, loops, parts, stores
+from adjit.frontend import (
+    elements,
+    expressions,
+    fancy,
+    indexing,
+    inline,
+    library,
+    loops,
+    parts,
+    remedies,
+    stores,
+)
 from adjit.frontend.context import BREAK, CONTINUE, RESULT, RETURN, Branch, DeadPath, Lowering
 from adjit.frontend.fence import STATEMENTS
 from adjit.frontend.options import KEYS as OPTIONS
@@ -215,7 +226,7 @@ def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
         old = expressions.lookup(lx, stmt.target.id, stmt.target)
         if is_array(old) and isinstance(old, Sym):
             if old in lx.lists:
-                lx.refuse(stmt, "a list is updated in place", "make it an array: np.array(...)")
+                lx.refuse(stmt, "a list is updated in place", remedies.FIXED)
             _update(lx, stmt, elements.whole(lx, old), stmt.target, _reduced(lx, stmt, old))
             return
         right = expressions.evaluate(lx, stmt.value)

@@ -174,7 +174,12 @@ def same_layout(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], writeable: boo
 def _refused(value: Any, name: str) -> ArgumentError:
     cls = type(value)
     kind = f"{cls.__module__}.{cls.__qualname__}" if cls.__module__ != "builtins" else cls.__qualname__
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ma.MaskedArray):
+        remedy = (
+            f"pass {name}.filled(v), a plain array with v where it is masked; "
+            f"np.asarray({name}) drops the mask, and counts what is under it"
+        )
+    elif isinstance(value, np.ndarray):
         remedy = f"pass np.asarray({name}), a plain array on the same memory"
     elif hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__"):
         remedy = "pass a NumPy array; on a CPU device np.from_dlpack(x) shares the memory"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from adjit.analysis.alias import Alias, written_params
+from adjit.analysis.alias import Alias, first_stores
 from adjit.analysis.certain_races import refuse_certain_races
 from adjit.codegen.accumulate import accumulated
 from adjit.codegen.columns import columns_of
@@ -21,7 +21,7 @@ from adjit.codegen.loose import loose
 from adjit.codegen.module import Module, Unit, render
 from adjit.codegen.names import is_reserved
 from adjit.errors import ArgumentError, UnsupportedError
-from adjit.ir.core import Call, Function, If, Raise, Span, Stmt, Sym
+from adjit.ir.core import NOWHERE, Call, Function, If, Raise, Span, Stmt, Store, Sym
 from adjit.ir.structure import Spec, TupleSpec, leaves
 from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere, walk_program
@@ -104,6 +104,7 @@ class Compiled:
     of these floats only. copied: the leaves that the plain function writes, and this program copies; empty for none.
     lanes: (split) the pullback of so many cotangents at once, from the record of one call; None where each is swept
     alone (`runtime.sweeps`).
+    stores: for each leaf that is written a place that writes it.
     """
 
     call: Callable[..., Any]
@@ -123,6 +124,7 @@ class Compiled:
     reasons: tuple[tuple[str, Span], ...] = ()
     copied: tuple[bool, ...] = ()
     lanes: Callable[[int], Callable[..., Any] | None] = _one_by_one
+    stores: tuple[Span | None, ...] = ()
 
     @property
     def source(self) -> str:
@@ -251,24 +253,29 @@ def _compiled(
         meta["reasons"],
         meta["copied"],
         _sweeps(request, text(), sweep) if meta["lanes"] else _one_by_one,
+        meta["stores"],
     )
 
 
 # modules
 
 
-def _written(function: Function) -> set[Sym]:
-    return written_params(function, Alias(function))
+def _written(function: Function) -> dict[Sym, Store]:
+    return first_stores(function, Alias(function))
 
 
-def _refuse_written_captures(request: Request, function: Function, written: set[Sym]) -> None:
+def _refuse_written_captures(request: Request, function: Function, written: dict[Sym, Store]) -> None:
     for p in function.params[len(request.active) :]:
         if p in written:
             raise UnsupportedError(
                 f"{function.name}() writes the captured array `{p.name}`",
                 "pass the array as an argument",
-                function.span,
+                _place(written[p]) or function.span,
             )
+
+
+def _place(store: Store | None) -> Span | None:
+    return None if store is None or store.span == NOWHERE else store.span
 
 
 @dataclass(frozen=True)
@@ -295,6 +302,7 @@ def transformed(request: Request, primal: Primal) -> Made:
         "out": primal.out,
         "written": tuple(p in written for p in params),
         "copied": primal.copied[:n_leaves],
+        "stores": tuple(_place(written.get(p)) for p in params),
         "n_results": len(function.results),
         "captured": tuple(p.name for p in function.params[n_leaves:]),
         "raises": _raises(function.body),
