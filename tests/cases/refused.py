@@ -205,12 +205,12 @@ def range_of_floats(x):
     return total
 
 
-def range_made_in_a_loop(x):
+def iterator_made_in_a_loop(x):
     for i in range(len(x)):
-        places = range(i)
+        pairs = zip(x, x[:i])
     total = 0.0
-    for k in places:
-        total += x[k]
+    for a, b in pairs:
+        total += a * b
     return total
 
 
@@ -291,7 +291,7 @@ PROGRAMS = [
     (lists_in_a_comprehension, "rows = [[v, v] for v in x]", "a list of lists"),
     (any_of_a_list, "any([v > 1.0 for v in x])", "np.any(np.array("),
     (range_of_floats, "range(0, 2.0)", "convert it by int()"),
-    (range_made_in_a_loop, "for k in places:", "use it where it is made"),
+    (iterator_made_in_a_loop, "for a, b in pairs:", "use it in the branch or loop that makes it"),
     (rank_of_a_branch, "np.outer(y, y) if i == 0 else y", "write 'if' and 'else'"),
     (is_of_arrays, "x[0] if y is x", "None and bools only, not a 1-D array"),
     (indexes_a_global_dict, 'SETTINGS["k"]', "take what is needed out of it"),

@@ -171,7 +171,7 @@ def lookup(lx: Lowering, name: str, node: ast.AST) -> Value:
             lx.refuse(
                 node,
                 f"'{name}' is {a if b == 'nothing' else b} on one path and not bound on another",
-                "use it where it is made, or assign it before the branch or loop",
+                "use it in the branch or loop that makes it",
             )
         lx.refuse(node, f"'{name}' is {a} on one path and {b} on another", two_names(value))
     return value
