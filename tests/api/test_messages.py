@@ -156,6 +156,8 @@ REFUSED = [
     (lambda: aj.grad(math.atan2)(1.0, 1.0), ArgumentError, "lambda x, y: math.atan2(x, y)"),
     (lambda: aj.grad(np.sin)(1.0), ArgumentError, "lambda x: numpy.sin(x)"),
     (lambda: aj.grad(math.fsum)(1.0), ArgumentError, "no rule"),
+    (lambda: aj.grad(special.erf)(1.0), ArgumentError, "call math.erf of each element"),
+    (lambda: aj.grad(numba.stencil(lambda a: a[-1] + a[1]))(X), ArgumentError, "made by numba.stencil"),
     (lambda: aj.grad(aj.grad(squares))(X), ArgumentError, "the gradient of squares() returns array"),
     (lambda: aj.grad(squares)(np.array(2.0)), UnsupportedError, "it has no shape[0]"),
     (lambda: aj.grad(first)(np.array(2.0)), UnsupportedError, "1 index for an array of 0 dimensions"),

@@ -12,6 +12,7 @@ from typing import Any
 from numba.core.dispatcher import Dispatcher
 from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
+from numba.stencils.stencil import StencilFunc
 
 from adjit.errors import ArgumentError
 from adjit.frontend.kernel_function import KernelFunction
@@ -147,6 +148,8 @@ def _no_source(f: Any) -> tuple[str, str]:
     if isinstance(f, DUFunc | GUFunc):
         remedy = "decorate the function with njit instead, and call it for each element"
         return f"'{name}' is made by numba.vectorize or guvectorize", remedy
+    if isinstance(f, StencilFunc):
+        return "this function is made by numba.stencil", remedies.STENCIL
     if isinstance(getattr(f, "__wrapped__", None), FunctionType | Dispatcher) and not remedies.library(f):
         return f"'{name}' is a wrapper around a function", f"pass the function inside: {name}.__wrapped__"
     if not hasattr(f, "__name__"):
@@ -155,6 +158,7 @@ def _no_source(f: Any) -> tuple[str, str]:
     rule = rules.find(f)
     if rule is None:
         remedy = "write it in Python, or call it in a function that has a rule (@aj.custom_vjp)"
+        remedy = remedies.INSTEAD.get(name, remedy)
         return f"'{name}' has no Python source to differentiate, and no rule", remedy
     call = ", ".join("xyz"[: rule.arity])
     return f"'{name}' has no Python source to differentiate", f"wrap it: lambda {call}: {name}({call})"
