@@ -42,7 +42,7 @@ def host_units(module: Module, results: int) -> tuple[HostUnit, ...]:
         split = on_device(unit.function, names.fresh, hosts, None if unit.handed else count)
         passed: tuple[Atom, ...] = unit.function.results[count:]
         handed_on_host = tuple(split.on_host(a) for a in passed)
-        found.append(HostUnit(split.main, split.kernels, split.on_host))
+        found.append(HostUnit(split.main, split.kernels, split.on_host, split.strict))
     return tuple(found)
 
 

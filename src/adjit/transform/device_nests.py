@@ -22,6 +22,7 @@ from adjit.analysis.ranges import lower_bounds
 from adjit.errors import UnsupportedError
 from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Span, Stmt, Store, Sym, Whole
 from adjit.ir.visit import Rewriter, inner_targets, operands, targets, walk, yields
+from adjit.transform.counted_records import counted_records
 from adjit.transform.kernel_body import Kernel
 from adjit.transform.product_nests import product_nests
 from adjit.transform.residence import Residence
@@ -31,11 +32,15 @@ from adjit.transform.work_items import KernelWriter
 
 @dataclass(frozen=True)
 class OnDevice:
-    """main: the host's part; its calls are of `kernels`. on_host: whether an array is in the host's memory."""
+    """main: the host's part; its calls are of `kernels`. on_host: whether an array is in the host's memory.
+
+    strict: whether two kernels must come to the same floats, so that none may be contracted (`a * b + c`).
+    """
 
     main: Function
     kernels: tuple[Kernel, ...]
     on_host: Callable[[Atom], bool]
+    strict: bool = False
 
 
 def on_device(
@@ -55,11 +60,12 @@ def on_device(
             "write it as a loop, or run it on NumPy arrays",
             function.span,
         )
-    function = sure_places(product_nests(function))
+    function, by_floats = counted_records(product_nests(function))
+    function = sure_places(function)
     cutter = _Cutter(function, fresh_name, hosts, results)
     body = cutter.block(function.body)
     main = replace(function, body=body, results=cutter.atoms(function.results))
-    return OnDevice(main, tuple(cutter.writer.kernels), cutter.residence.on_host)
+    return OnDevice(main, tuple(cutter.writer.kernels), cutter.residence.on_host, by_floats)
 
 
 class _Cutter(Rewriter):

@@ -35,10 +35,13 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {"bool": int, "float32": np.float32}
 
 
 class Source:
-    """The text of a module's kernels. fp64, wide_atomics: whether it needs numbers, and atomics, of 64 bits."""
+    """The text of a module's kernels. fp64, wide_atomics: whether it needs numbers, and atomics, of 64 bits.
 
-    def __init__(self, text: str, fp64: bool, wide_atomics: bool):
-        self._text, self._wide_atomics = text, wide_atomics
+    strict: whether products and sums are rounded one by one, so that kernels come to the same numbers.
+    """
+
+    def __init__(self, text: str, fp64: bool, wide_atomics: bool, strict: bool = False):
+        self._text, self._wide_atomics, self._strict = text, wide_atomics, strict
         self._built: dict[tuple[int, str, bool], Any] = {}
         self._lock = threading.Lock()
 
@@ -71,6 +74,7 @@ class Source:
             f"-DBLOCK={BLOCK}",
         ]
         options += ["-DTABLE"] if table else []
+        options += ["--fmad=false"] if self._strict else []
         try:
             module = cp.RawModule(code=self._text, options=tuple(options))
             module.compile()

@@ -37,11 +37,18 @@ _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
 """What two groups of work items come to together, by the operation of a total."""
 
 
-class Source:
-    """The text of a module's kernels. fp64, wide_atomics: what a device must have for it."""
+_STRICT = "#pragma OPENCL FP_CONTRACT OFF"
 
-    def __init__(self, text: str, fp64: bool, wide_atomics: bool):
-        self._text, self._fp64, self._wide_atomics = text, fp64, wide_atomics
+
+class Source:
+    """The text of a module's kernels. fp64, wide_atomics: what a device must have for it.
+
+    strict: whether products and sums are rounded one by one, so that kernels come to the same numbers.
+    """
+
+    def __init__(self, text: str, fp64: bool, wide_atomics: bool, strict: bool = False):
+        self._text = f"{_STRICT}\n{text}" if strict else text
+        self._fp64, self._wide_atomics = fp64, wide_atomics
         self._built: dict[tuple[Any, Any, str], Any] = {}
         self._lock = threading.Lock()
 

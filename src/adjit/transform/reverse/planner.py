@@ -102,7 +102,7 @@ class Planner:
         """Build the reverse sweep for the decisions; `layout`: the final one, which knows what calls move."""
         known = self._known_old()
         if layout is None:
-            layout = Layout(self.regions, self.decisions, known, self.callee is not None)
+            layout = self._layout(known)
         sweep = Sweep(self.regions, self.alias, self.affine, self.order, self.decisions, layout)
         sweep.results = self.function.results
         sweep.versions = self.versions
@@ -134,6 +134,9 @@ class Planner:
         if self.callee is not None:
             adjoints = (*adjoints, *(sweep.cursor[t] for t in self.callee.state))
         return sweep, b, adjoints, layout
+
+    def _layout(self, known: dict[int, Sym]) -> Layout:
+        return Layout(self.regions, self.decisions, known, self.callee is not None, self.wish.device)
 
     def _protect(self, sweep: Sweep, b: Builder) -> list[tuple[Sym, Sym]]:
         """Arrays that are rolled back and seen by others: put back at the end, or worked on in a private copy."""
@@ -213,7 +216,7 @@ class Planner:
         raise AssertionError("the reverse sweep's plan does not settle")
 
     def _homes(self) -> dict[Sym, tuple[Region, ...]]:
-        return Layout(self.regions, self.decisions, self._known_old(), self.callee is not None).home
+        return self._layout(self._known_old()).home
 
     def _overwriters(self, loads: list[Load]) -> dict[int, Store]:
         """Stores that must be rolled back so that the loads can be repeated."""
