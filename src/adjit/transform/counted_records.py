@@ -112,7 +112,32 @@ def _is_plain(loop: Loop) -> bool:
 def _followed(loop: Loop) -> Followed | None:
     carried = Carried(loop)
     ties = {k for k in range(len(loop.params)) if carried.of(k) is None}
-    return followed(loop, carried, ties)
+    return followed(loop, carried, ties | _with_room(loop))
+
+
+def _with_room(loop: Loop) -> set[int]:
+    """Cursors among what the loop carries after which its turns make room in a record, however they move."""
+    sources: dict[Atom, tuple[Atom, ...]] = {}
+    for s in walk(loop.body):
+        match s:
+            case Let(op="add" | "nonneg"):
+                sources[s.target] = s.args
+            case Loop():
+                sources.update(
+                    (x, (i,)) for p, r, i in zip(s.params, s.results, s.inits, strict=True) for x in (p, r)
+                )
+            case If():
+                sources.update((r, (x,)) for r, x in zip(s.results, s.then_values, strict=True))
+            case _:
+                pass
+    reached: set[Atom] = set()
+    found: list[Atom] = [s.need for s in walk(loop.body) if isinstance(s, Ensure)]
+    while found:
+        a = found.pop()
+        if a not in reached:
+            reached.add(a)
+            found += sources.get(a, ())
+    return {k for k, p in enumerate(loop.params) if p.type == INT64 and p in reached}
 
 
 def _by_floats(block: Block) -> bool:
