@@ -25,6 +25,7 @@ from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Amount, Carried
 from adjit.analysis.distinct import Distinct
 from adjit.analysis.item_nests import axes_of
+from adjit.analysis.numbered_turns import turn_of, turns_of
 from adjit.analysis.recorded import Followed, Recorded, followed
 from adjit.analysis.slices import Slices
 from adjit.ir.builder import Builder
@@ -47,22 +48,26 @@ from adjit.ir.core import (
     fresh,
 )
 from adjit.ir.nests import copy_into
+from adjit.ir.notes import Counted
 from adjit.ir.types import FLOAT64, INT64, Array, Scalar, Type
 from adjit.ir.visit import Rewriter, defined, free, used, walk
 from adjit.transform.clean import clean
-from adjit.transform.reverse.turns import turn_of, turns_of
 from adjit.transform.scan import scan
 
 
-def counted_records(function: Function) -> tuple[Function, bool]:
-    """The function with counted records (see the module), and whether floats decide how much is recorded."""
+def counted_records(function: Function) -> Function:
+    """The function with counted records (see the module)."""
     if not any(isinstance(s, Ensure) for s in walk(function.body)):
-        return function, False
+        return function
     counting = _Counting(function)
     body = counting.block(function.body)
-    if not counting.changed:
-        return function, False
-    return clean(replace(function, body=body), keep_raising=True), counting.by_floats
+    return clean(replace(function, body=body), keep_raising=True) if counting.changed else function
+
+
+def counts_by_floats(function: Function) -> bool:
+    """Whether floats decide how much the function records, so that two of its kernels must come to the same floats."""
+    notes = (s.note for s in walk(function.body) if isinstance(s, Loop))
+    return any(isinstance(n, Counted) and n.by_floats for n in notes)
 
 
 class _Counting(Rewriter):
@@ -70,7 +75,7 @@ class _Counting(Rewriter):
         super().__init__()
         self._alias, self._affine = Alias(function), Affine.of(function)
         self._distinct = Distinct(function, self._alias)
-        self.changed = self.by_floats = False
+        self.changed = False
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, Loop) and stmt.parallel:
@@ -91,7 +96,6 @@ class _Counting(Rewriter):
         if made is None:
             return None
         self.changed = True
-        self.by_floats |= _by_floats(made)
         b = Builder(loop.span, simplify=True)
         counts = work.counts(b)
         copies = [(a, b.alloc_like(f"{a.name}_before", a)) for a in work.written(self._alias)]
@@ -231,7 +235,8 @@ class _Work:
         place = b.op("add", self._turn(b), ONE)
         for row, k in enumerate(self._cursors):
             b.store(counts, (const(row), place), rewriter.atom(last.nexts[k]))
-        return self._around((*body, *b.block()), self._live)
+        note = Counted(_by_floats(body))
+        return replace(self._around((*body, *b.block()), self._live), note=note)
 
     def _turn(self, b: Builder) -> Atom:
         """The number of the work item."""

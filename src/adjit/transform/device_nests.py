@@ -22,7 +22,7 @@ from adjit.analysis.ranges import lower_bounds
 from adjit.errors import UnsupportedError
 from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Span, Stmt, Store, Sym, Whole
 from adjit.ir.visit import Rewriter, inner_targets, operands, targets, walk, yields
-from adjit.transform.counted_records import counted_records
+from adjit.transform.counted_records import counted_records, counts_by_floats
 from adjit.transform.kernel_body import Kernel
 from adjit.transform.product_nests import product_nests
 from adjit.transform.residence import Residence
@@ -60,12 +60,11 @@ def on_device(
             "write it as a loop, or run it on NumPy arrays",
             function.span,
         )
-    function, by_floats = counted_records(product_nests(function))
-    function = sure_places(function)
+    function = sure_places(counted_records(product_nests(function)))
     cutter = _Cutter(function, fresh_name, hosts, results)
     body = cutter.block(function.body)
     main = replace(function, body=body, results=cutter.atoms(function.results))
-    return OnDevice(main, tuple(cutter.writer.kernels), cutter.residence.on_host, by_floats)
+    return OnDevice(main, tuple(cutter.writer.kernels), cutter.residence.on_host, counts_by_floats(function))
 
 
 class _Cutter(Rewriter):
