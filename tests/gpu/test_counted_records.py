@@ -151,6 +151,22 @@ def test_in_place_in_a_loop_over_time():
     every_mode(f, (X, C, 3), (0, 1), 1e-11)
 
 
+def test_kernels_as_functions_of_operators():
+    plain = (X.copy(), C.copy(), np.linspace(-1.0, 1.0, 23), np.zeros(23))
+    given = to_device(plain)
+    for u, c, du, dc in (plain, given):
+        aj.autodiff(aj.Reverse, settle, aj.Duplicated(u, du), aj.Duplicated(c, dc), ndrange=23)
+    same(given, plain)
+
+
+def test_a_gradient_inside_of_what_is_differentiated():
+    def f(x):
+        g = aj.grad(f_halved)(x)
+        return np.sum(g * g * x)
+
+    gradients(f, (X,))
+
+
 @aj.kernel
 def relax(v, u, c):
     i = aj.index()
