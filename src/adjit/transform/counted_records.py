@@ -85,23 +85,28 @@ class _Counting(Rewriter):
         return (self.rebuild(stmt),)
 
     def _counted(self, loop: Loop) -> Block | None:
-        nest = axes_of(loop)
-        found = _followed(nest[-1])
-        if found is None or not all(_is_plain(one) for one in nest):
-            return None
-        work = _Work(nest, found)
-        if not work.separate():
-            return None
-        made = work.slice(self._alias, self._affine, self._distinct)
-        if made is None:
-            return None
-        self.changed = True
-        b = Builder(loop.span, simplify=True)
+        """What is in the nest's place, with as many axes as can be; None where it cannot be counted."""
+        axes = axes_of(loop)
+        for depth in range(len(axes), 0, -1):
+            nest = axes[:depth]
+            found = _followed(nest[-1])
+            if found is None or not all(_is_plain(one) for one in nest):
+                continue
+            work = _Work(nest, found)
+            made = work.slice(self._alias, self._affine, self._distinct) if work.separate() else None
+            if made is not None:
+                self.changed = True
+                return self._written(work, made)
+        return None
+
+    def _written(self, work: _Work, slice_: Block) -> Block:
+        """The counting run, what follows from it, and the recording run."""
+        b = Builder(work.span, simplify=True)
         counts = work.counts(b)
         copies = [(a, b.alloc_like(f"{a.name}_before", a)) for a in work.written(self._alias)]
         for array, copy in copies:
             copy_into(b, copy, array)
-        b.append(Rewriter({}, fresh).rebuild(work.counting(made, counts)))
+        b.append(Rewriter({}, fresh).rebuild(work.counting(slice_, counts)))
         for array, copy in copies:
             copy_into(b, array, copy)
         work.room(b, counts)
@@ -158,7 +163,7 @@ class _Work:
 
     def __init__(self, nest: list[Loop], found: Followed):
         self._nest, self._found = nest, found
-        self._outer, self._last = nest[0], nest[-1]
+        self._outer, self._last, self.span = nest[0], nest[-1], nest[0].span
         self._cursors = [r.cursor for r in found.records]
         carried = Carried(self._outer)
         inner = [carried.trips(one) for one in nest[1:]]
