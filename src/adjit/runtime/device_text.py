@@ -26,12 +26,15 @@ def device_text(module: Module, results: int, dialect: Dialect) -> str:
 
     results: how many results of a unit are the user's, where the unit does not say it.
     """
-    units = host_units(module, results)
+    units = host_units(module, results, dialect is CUDA)
     return render_driver(units, module.glue, module.doc, dialect)
 
 
-def host_units(module: Module, results: int) -> tuple[HostUnit, ...]:
-    """Each unit as a host function and its kernels. What one hands to the next stays where it was made."""
+def host_units(module: Module, results: int, products: bool = False) -> tuple[HostUnit, ...]:
+    """Each unit as a host function and its kernels. What one hands to the next stays where it was made.
+
+    products: whether the device's library has products of matrices.
+    """
     taken = {u.function.name for u in module.units} | {g.name for g in module.glue}
     names = Names(RESERVED | taken | RESERVED_ON_DEVICE)
     found: list[HostUnit] = []
@@ -39,7 +42,7 @@ def host_units(module: Module, results: int) -> tuple[HostUnit, ...]:
     for unit in module.units:
         hosts: set[Sym] = {p for p, on in zip(unit.handed, handed_on_host, strict=bool(unit.handed)) if on}
         count = results if unit.results is None else unit.results
-        split = on_device(unit.function, names.fresh, hosts, None if unit.handed else count)
+        split = on_device(unit.function, names.fresh, hosts, None if unit.handed else count, products)
         passed: tuple[Atom, ...] = unit.function.results[count:]
         handed_on_host = tuple(split.on_host(a) for a in passed)
         found.append(HostUnit(split.main, split.kernels, split.on_host))

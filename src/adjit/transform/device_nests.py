@@ -28,6 +28,9 @@ from adjit.transform.residence import Residence
 from adjit.transform.sure_places import sure_places
 from adjit.transform.work_items import KernelWriter
 
+_STEPS = frozenset({"argsort", "cumsum", "matmul"})
+"""Operations of whole arrays that are single steps of the host's part: calls of the device's library."""
+
 
 @dataclass(frozen=True)
 class OnDevice:
@@ -43,10 +46,12 @@ def on_device(
     fresh_name: Callable[[str], str],
     hosts: Iterable[Sym] = (),
     results: int | None = None,
+    products: bool = False,
 ) -> OnDevice:
     """The function for a device (see the module).
 
     hosts: array parameters in the host's memory. results: how many of the results are the user's (None: all).
+    products: whether a library has products of matrices.
     Raises: UnsupportedError, DeviceError, with the line of what stands in the way.
     """
     if function.functions:
@@ -55,7 +60,7 @@ def on_device(
             "write it as a loop, or run it on NumPy arrays",
             function.span,
         )
-    function = sure_places(product_nests(function))
+    function = sure_places(product_nests(function, products))
     cutter = _Cutter(function, fresh_name, hosts, results)
     body = cutter.block(function.body)
     main = replace(function, body=body, results=cutter.atoms(function.results))
@@ -158,7 +163,7 @@ class _Cutter(Rewriter):
     # statements
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        if isinstance(stmt, Whole):
+        if isinstance(stmt, Whole) and stmt.op not in _STEPS:
             raise UnsupportedError(
                 f"'{stmt.op}' of whole device arrays",
                 "write it as a kernel, or call it on NumPy arrays",

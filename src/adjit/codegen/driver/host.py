@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from adjit.codegen.expressions import dtype_name
 from adjit.codegen.numba_cpu import Printer
-from adjit.ir.core import Alloc, Atom, Const, Ensure, Function
+from adjit.ir.core import Alloc, Atom, Const, Ensure, Function, Whole
 from adjit.ir.types import Array
 
 DEVICE = "device"
@@ -53,3 +53,8 @@ class HostPrinter(Printer):
 
     def list_of(self, element: Array) -> str:
         return "[]"
+
+    def _whole(self, stmt: Whole) -> None:
+        """A step that the device's library makes."""
+        given = ", ".join(self.show.text(a) for a in (*stmt.outs, *stmt.args))
+        self.line(f"{DEVICE}.{stmt.op}({given})", stmt.span)

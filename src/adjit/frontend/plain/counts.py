@@ -11,11 +11,13 @@ from adjit.frontend.plain.orders import bisect, ordered
 
 def bins_of(items: Any, minlength: Any) -> Any:
     """How many bins `np.bincount` has."""
+    least = 0
     n = minlength
     for k in range(len(items)):
-        if items[k] < 0:
-            raise ValueError("bincount: first argument must be non-negative")
+        least = min(least, items[k])
         n = max(n, items[k] + 1)
+    if least < 0:
+        raise ValueError("bincount: first argument must be non-negative")
     return n
 
 

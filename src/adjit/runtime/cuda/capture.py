@@ -96,6 +96,15 @@ class Capturing(Device):
         values = [count, self._table.address(target.buffer.slot), *given]
         kernel.added((-(-count // BLOCK), 1, 1), (BLOCK, 1, 1), self.nodes, values)
 
+    def argsort(self, out: DeviceArray, x: DeviceArray, axis: int) -> None:
+        raise Unrepeatable("CuPy sorts")
+
+    def cumsum(self, out: DeviceArray, x: DeviceArray, axis: int, step: int) -> None:
+        raise Unrepeatable("CuPy makes running sums")
+
+    def matmul(self, out: DeviceArray, x: DeviceArray, y: DeviceArray) -> None:
+        raise Unrepeatable("cuBLAS multiplies")
+
     def launch(self, launch: Launch, counts: tuple[int, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
         self.launches += 1
         if self.launches > _MOST_LAUNCHES:

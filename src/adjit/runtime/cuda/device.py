@@ -14,6 +14,7 @@ from weakref import WeakSet
 import numpy as np
 
 from adjit.errors import DeviceError, MemoryLimitError
+from adjit.runtime.cuda import steps
 from adjit.runtime.cuda.library import cp, memory, runtime
 from adjit.runtime.device_memory import DeviceArray, laid_out, local
 
@@ -21,7 +22,7 @@ from adjit.runtime.device_memory import DeviceArray, laid_out, local
 class Device:
     """Where a call runs: the number of the device, and the address of the stream.
 
-    launches: how many kernels were launched.
+    launches: how many kernels were launched. steps: whether CuPy made steps of it (`steps`).
     """
 
     records = False
@@ -30,6 +31,7 @@ class Device:
     def __init__(self, number: int, stream: int):
         self.number, self.stream = number, stream
         self.launches = 0
+        self.steps = False
 
     def memory(self, size: int) -> Any:
         """Fresh memory of so many bytes. Raises MemoryLimitError."""
@@ -70,6 +72,21 @@ class Device:
         """Launch a kernel (`launch.Launch`); the totals, if it has any."""
         self.launches += 1
         return launch.run(self, counts, given)
+
+    def argsort(self, out: DeviceArray, x: DeviceArray, axis: int) -> None:
+        """The places of the elements of `x` in order (`steps`)."""
+        self.steps = True
+        steps.argsort(out, x, axis)
+
+    def cumsum(self, out: DeviceArray, x: DeviceArray, axis: int, step: int) -> None:
+        """The running sum of `x` (`steps`)."""
+        self.steps = True
+        steps.cumsum(out, x, axis, step)
+
+    def matmul(self, out: DeviceArray, x: DeviceArray, y: DeviceArray) -> None:
+        """A product (`steps`)."""
+        self.steps = True
+        steps.matmul(out, x, y)
 
     def counter(self) -> Any:
         """Where the blocks of a kernel count themselves: zero before a launch, and zero again after it."""

@@ -17,6 +17,7 @@ import pyopencl.array as cl_array
 
 from adjit.errors import DeviceError, MemoryLimitError
 from adjit.runtime.device_memory import DeviceArray, laid_out, local
+from adjit.runtime.opencl import steps
 
 _FLAGS = cl.mem_flags.READ_WRITE
 GIVEN_QUEUE: ContextVar[Any] = ContextVar("queue", default=None)
@@ -83,6 +84,14 @@ class Device:
             )  # fmt: skip
             self.enqueued(copied)
         return larger
+
+    def argsort(self, out: DeviceArray, x: DeviceArray, axis: int) -> None:
+        """`out` is the places of the elements of `x` in order, along an axis (`steps`)."""
+        steps.argsort(self, out, x, axis)
+
+    def cumsum(self, out: DeviceArray, x: DeviceArray, axis: int, step: int) -> None:
+        """`out` is the running sum of `x` along an axis; from the end on where the step is -1 (`steps`)."""
+        steps.cumsum(self, out, x, axis, step)
 
     def shown(self, a: Any) -> Any:
         """An array as the user has arrays; anything else as it is."""
