@@ -101,7 +101,25 @@ def cells(x, w):
     return total
 
 
-PROGRAMS = (ordered, ranked, running, binned, searched, steps, cells, middle)
+def picked(x, w):
+    """Masks and what is found, whose numbers depend on data."""
+    total = np.sum(w[x > 0.4] ** 2) * np.sum(np.unique(x) ** 2)
+    for t in range(2):
+        at = np.flatnonzero(x * w > 0.1 * t)
+        total += np.sum(x[at] * w[at]) ** 2
+    m = (x * w).reshape(5, 8)
+    return total + np.sum(m[m < 0.3] ** 3) + x[np.searchsorted(np.sort(w), 0.25)] * w[3]
+
+
+def spread(x, w):
+    """Bins of one width and between edges."""
+    counts, _ = np.histogram(x, 6, weights=x * w)
+    between, _ = np.histogram(w, np.array([-1.5, -0.25, 0.5, 2.0]), weights=w * w)
+    number, times = np.unique(x, return_inverse=True, return_counts=True)[1:]
+    return np.sum(counts**2) + np.sum(between**2) + np.sum(times[number] * x * w)
+
+
+PROGRAMS = (picked, spread, ordered, ranked, running, binned, searched, steps, cells, middle)
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)

@@ -7,6 +7,7 @@ that stands there.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 import numpy as np
 
@@ -215,6 +216,14 @@ def searchsorted(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) 
     return _each(lx, array, given["v"], const(right), node)
 
 
+def _count(lx: Lowering, function: Callable[..., object], args: list[Value], node: ast.AST) -> Atom:
+    """A number that is never negative."""
+    found = device_steps.number(lx, function, args, node)
+    if isinstance(found, Sym):
+        lx.integers.counts.add(found)
+    return found
+
+
 def _sorted(lx: Lowering, value: Value, name: str, node: ast.AST) -> Sym:
     array = lanes.array_in(lx, value, node, name)
     if lanes.rank_of(array) != 1:
@@ -225,7 +234,7 @@ def _sorted(lx: Lowering, value: Value, name: str, node: ast.AST) -> Sym:
 def _each(lx: Lowering, array: Sym, value: Value, right: Atom, node: ast.AST) -> Value:
     """Where each of the values belongs."""
     if is_scalar(value):
-        return lanes.count(lx, orders.bisect, [array, value, right], node)
+        return _count(lx, orders.bisect, [array, value, right], node)
     if isinstance(value, TupleValue):
         value = lanes.array_in(lx, value, node)
     sought = elements.elements_of(lx, value, node)
@@ -246,7 +255,7 @@ def digitize(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
     falls = lx.let("lt", direction, ZERO)
     value = given["x"]
     if is_scalar(value):
-        return lanes.count(lx, orders.bin_of, [bins, value, left, falls], node)
+        return _count(lx, orders.bin_of, [bins, value, left, falls], node)
     sought = elements.elements_of(lx, lanes.array_in(lx, value, node), node)
 
     def at(places: tuple[Place, ...]) -> Atom:
