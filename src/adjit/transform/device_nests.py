@@ -164,8 +164,10 @@ class _Cutter(Rewriter):
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, Whole) and stmt.op not in _STEPS:
+            spectrum = stmt.op.split("_")[0] in ("fft", "ifft", "rfft", "irfft")
+            why = ": kernels have no complex numbers" if spectrum else ""
             raise UnsupportedError(
-                f"'{stmt.op}' of whole device arrays",
+                f"'{stmt.op}' of whole device arrays{why}",
                 "write it as a kernel, or call it on NumPy arrays",
                 stmt.span,
             )

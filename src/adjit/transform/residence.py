@@ -42,8 +42,9 @@ class Residence:
 
     def _memory(self, a: Atom) -> frozenset[Sym]:
         """The memory that an array, or the arrays of a list, may refer to."""
-        listed = isinstance(a, Sym) and isinstance(a.type, RefList)
-        return self._alias.held(a) if listed else self._alias.roots(a)
+        if isinstance(a, Sym) and isinstance(a.type, RefList):
+            return self._alias.held(a)
+        return self._alias.roots(a)
 
     def _block(self, block: Block, parallel: bool) -> None:
         for stmt in block:
