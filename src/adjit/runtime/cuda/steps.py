@@ -25,7 +25,8 @@ def cumsum(out: DeviceArray, x: DeviceArray, axis: int, step: int) -> None:
     if not x.size:
         return
     given, made = (a if step > 0 else cp.flip(a, axis) for a in (_shown(x), _shown(out)))
-    made[...] = cp.cumsum(given, axis=axis, dtype=made.dtype)
+    along = None if x.ndim == 1 else axis  # CuPy takes CUB's scan where no axis is named
+    cp.cumsum(given, axis=along, dtype=made.dtype, out=made)
 
 
 def matmul(out: DeviceArray, x: DeviceArray, y: DeviceArray) -> None:
