@@ -58,7 +58,7 @@ def test_the_gradient_agrees_with_finite_differences(program):
 
 
 @pytest.mark.parametrize("name", ["particles", "red-black"])
-def test_on_a_device_it_finds_what_it_finds_on_the_cpu(name, uncompiled):
+def test_on_a_device_it_finds_what_it_finds_on_the_cpu(name):
     pytest.importorskip("pyopencl")
     step = 1e-6 if name == "particles" else 1e-2
     given = particles.inputs(60) if name == "particles" else gauss_seidel.inputs(6, 4)

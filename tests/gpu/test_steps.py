@@ -12,8 +12,8 @@ import pytest
 
 import adjit as aj
 
-from .modes import every_mode
-from .places import CUDA, same, to_device, to_host
+from .modes import every_mode, second
+from .places import CUDA, copies, same, to_device, to_host
 
 
 @pytest.fixture(autouse=True)
@@ -102,13 +102,22 @@ def cells(x, w):
 
 
 def picked(x, w):
-    """Masks and what is found, whose numbers depend on data."""
-    total = np.sum(w[x > 0.4] ** 2) * np.sum(np.unique(x) ** 2)
+    """Masks, whose numbers depend on data."""
+    total = np.sum(np.unique(x) ** 2)
     for t in range(2):
         at = np.flatnonzero(x * w > 0.1 * t)
         total += np.sum(x[at] * w[at]) ** 2
     m = (x * w).reshape(5, 8)
-    return total + np.sum(m[m < 0.3] ** 3) + x[np.searchsorted(np.sort(w), 0.25)] * w[3]
+    return total * np.sum(m[m < 0.3] ** 3)
+
+
+def found_over_time(x, w):
+    """A search of the host's, whose place is a record that kernels of the reverse sweep read."""
+    total = 0.0
+    for t in range(3):
+        k = np.searchsorted(w, x[t])
+        total += x[min(k, 39)] * w[t]
+    return total
 
 
 def spread(x, w):
@@ -119,17 +128,38 @@ def spread(x, w):
     return np.sum(counts**2) + np.sum(between**2) + np.sum(times[number] * x * w)
 
 
-PROGRAMS = (picked, spread, ordered, ranked, running, binned, searched, steps, cells, middle)
+PROGRAMS = (ordered, ranked, running, binned, searched, found_over_time, cells, middle)
+
+
+def gradient(f, args):
+    """Value and gradient."""
+    got = aj.value_and_grad(f, wrt=(0, 1))(*to_device(args))
+    same(got, aj.value_and_grad(f, wrt=(0, 1))(*copies(args)), 1e-11, 1e-11)
+
+
+def gradient_and_its_tangent(f, args):
+    """Value and gradient, and forward over reverse."""
+    gradient(f, args)
+    second(f, args, (0, 1), rtol=1e-11, atol=1e-11)
+
+
+def test_every_mode():
+    every_mode(steps, (X, W), (0, 1), rtol=1e-11)
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
-def test_every_mode(f):
-    every_mode(f, (X, W), (0, 1), rtol=1e-11)
+def test_derivatives(f):
+    gradient_and_its_tangent(f, (X, W))
+
+
+@pytest.mark.parametrize("f", [picked, spread], ids=lambda f: f.__name__)
+def test_gradients(f):
+    gradient(f, (X, W))
 
 
 @pytest.mark.parametrize("f", [axes, running_axes], ids=lambda f: f.__name__)
 def test_axes(f):
-    every_mode(f, (M, W), (0, 1), rtol=1e-11)
+    gradient_and_its_tangent(f, (M, W))
 
 
 def test_gradient_of_a_sort_against_differences():

@@ -98,8 +98,8 @@ def _instead(function: FunctionType) -> Callable[[Lowering, list[Value], ast.AST
 
 
 def number(lx: Lowering, function: Callable[..., object], args: list[Value], node: ast.AST) -> Atom:
-    """A number that a function of `plain` finds in device memory: outside of loops by a kernel of one work item."""
-    if not on_device(lx) or lx.loops:
+    """A number that a function of `plain` finds in device memory: by one work item."""
+    if not on_device(lx):
         return lanes.number(lx, function, args, node)
     with lx.at(node):
         made = lx.builder.alloc("found", Array(INT64, 1, "C"), (ONE,))

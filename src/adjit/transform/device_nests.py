@@ -23,12 +23,13 @@ from adjit.errors import UnsupportedError
 from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Span, Stmt, Store, Sym, Whole
 from adjit.ir.visit import Rewriter, inner_targets, operands, targets, walk, yields
 from adjit.transform.kernel_body import Kernel
+from adjit.transform.moved_records import with_records
 from adjit.transform.product_nests import product_nests
 from adjit.transform.residence import Residence
 from adjit.transform.sure_places import sure_places
 from adjit.transform.work_items import KernelWriter
 
-_STEPS = frozenset({"argsort", "cumsum", "matmul"})
+_STEPS = frozenset({"argsort", "cumsum", "matmul", "put"})
 """Operations of whole arrays that are single steps of the host's part: calls of the device's library."""
 
 
@@ -60,7 +61,8 @@ def on_device(
             "write it as a loop, or run it on NumPy arrays",
             function.span,
         )
-    function = sure_places(product_nests(function, products))
+    hosts = frozenset(hosts)
+    function = with_records(sure_places(product_nests(function, products)), hosts, results)
     cutter = _Cutter(function, fresh_name, hosts, results)
     body = cutter.block(function.body)
     main = replace(function, body=body, results=cutter.atoms(function.results))

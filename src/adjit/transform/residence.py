@@ -53,7 +53,7 @@ class Residence:
                 if parallel:
                     self._on_device(self._alias.roots(stmt.array))
             elif isinstance(stmt, Whole):
-                for s in (*stmt.outs, *stmt.args):
+                for s in stmt.outs if stmt.op == "put" else (*stmt.outs, *stmt.args):
                     self._on_device(self._alias.roots(s))
             inside = parallel or (isinstance(stmt, Loop) and stmt.parallel)
             if isinstance(stmt, Loop) and not any(isinstance(s, Loop) for s in walk(stmt.body)):

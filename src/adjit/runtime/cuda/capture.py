@@ -96,6 +96,9 @@ class Capturing(Device):
         values = [count, self._table.address(target.buffer.slot), *given]
         kernel.added((-(-count // BLOCK), 1, 1), (BLOCK, 1, 1), self.nodes, values)
 
+    def put(self, out: DeviceArray, values: np.ndarray[Any, Any]) -> None:
+        raise Unrepeatable("a record of the host's goes to the device")
+
     def argsort(self, out: DeviceArray, x: DeviceArray, axis: int) -> None:
         raise Unrepeatable("CuPy sorts")
 

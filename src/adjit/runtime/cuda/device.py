@@ -73,6 +73,10 @@ class Device:
         self.launches += 1
         return launch.run(self, counts, given)
 
+    def put(self, out: DeviceArray, values: np.ndarray[Any, Any]) -> None:
+        """`out` is a record of the host's."""
+        self.shown(out).set(np.ascontiguousarray(values, out.dtype))
+
     def argsort(self, out: DeviceArray, x: DeviceArray, axis: int) -> None:
         """The places of the elements of `x` in order (`steps`)."""
         self.steps = True

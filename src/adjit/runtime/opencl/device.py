@@ -85,6 +85,12 @@ class Device:
             self.enqueued(copied)
         return larger
 
+    def put(self, out: DeviceArray, values: np.ndarray[Any, Any]) -> None:
+        """`out` is a record of the host's."""
+        if out.size:
+            source = np.ascontiguousarray(values, out.dtype)
+            cl.enqueue_copy(self.queue, out.buffer, source, is_blocking=True, wait_for=self.before)
+
     def argsort(self, out: DeviceArray, x: DeviceArray, axis: int) -> None:
         """`out` is the places of the elements of `x` in order, along an axis (`steps`)."""
         steps.argsort(self, out, x, axis)
