@@ -268,6 +268,28 @@ def test_inside_of_a_kernel_it_is_a_loop():
     np.testing.assert_allclose(y.get(), want)
 
 
+def windows(x, w):
+    """Sorts of three numbers: of local arrays in the kernel, of views a step each."""
+    total = 0.0
+    y = np.zeros(len(x) - 2)
+    for i in range(len(x) - 2):
+        three = np.empty(3)
+        for k in range(3):
+            three[k] = x[i + k]
+        y[i] = np.sort(three)[1] * np.cumsum(three)[2] + three[np.argsort(-three)[0]] * w[i]
+    for i in range(3):
+        total += np.sort(w[i : i + 3])[1] ** 2
+    return np.sum(y**2) * total
+
+
+def test_small_sorts_in_a_loop_over_elements_are_its_kernel():
+    gradient(windows, (X, W))
+    nans = np.where(np.arange(40) % 5 == 2, np.nan, X)
+    same(aj.jit(windows)(*to_device((nans, W))), windows(nans, W))
+    text = aj.jit(windows).source(*to_device((X, W)))
+    assert text.count("device.argsort(") == 1 and "device.cumsum(" not in text
+
+
 @pytest.mark.skipif(not CUDA, reason="large products are a library's on CUDA devices")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_large_products(dtype: str):
