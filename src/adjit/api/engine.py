@@ -24,7 +24,7 @@ from adjit.runtime.captures import watch_of
 from adjit.runtime.places import common_place
 from adjit.runtime.signature import place
 
-_BUILDING = threading.RLock()
+BUILDING = threading.RLock()
 _KEPT = 512
 _stores: OrderedDict[Hashable, dict[Hashable, Any]] = OrderedDict()
 
@@ -92,7 +92,7 @@ class Engine(Generic[P]):
 
     def _switch(self, captured: Hashable) -> None:
         """Take the plans that belong to these captured values."""
-        with _BUILDING:
+        with BUILDING:
             store = (self._key, captured)
             self._plans = _stores.setdefault(store, {})
             _stores.move_to_end(store)
@@ -101,7 +101,7 @@ class Engine(Generic[P]):
             self._captured = captured
 
     def _new(self, key: Hashable, values: tuple[Any, ...], extra: Any) -> P:
-        with _BUILDING:
+        with BUILDING:
             plan = self._plans.get(key)
             if plan is None:
                 before = self._stretches
@@ -142,7 +142,7 @@ def engine_of(
     at = (id(source.base), key, source.key)
     kept = _engines.get(at)
     if kept is None:
-        with _BUILDING:
+        with BUILDING:
             kept = _engines[at] = Engine(source, key, make)
             while len(_engines) > _KEPT:
                 del _engines[next(iter(_engines))]

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjit.api.blocks import Blocks, Inputs, Units
 from adjit.api.derivative import Derivative
+from adjit.api.device.blocks import DeviceJacobian
 from adjit.api.engine import Engine
 from adjit.api.plan import Leaves, leaves_of, renumber
 from adjit.api.pushes import Block, Program, Pushes, cost_of
@@ -206,6 +207,7 @@ class Matrices:
         self.rows = Rows(engine, specs, selection.active, kind)
         self._outputs: dict[Hashable, int] = {}
         self._known: dict[Hashable, _Known] = {}
+        self._on_device = DeviceJacobian(self.pushes, self.rows) if tree.place else None
 
     def inputs(self, leaves: Sequence[Any]) -> Inputs:
         """What is differentiated by, in one call."""
@@ -235,6 +237,8 @@ class Matrices:
     def run(self, values: tuple[Any, ...], buffers: Buffers | None = None) -> tuple[Any, Any]:
         """The value and the Jacobian."""
         leaves = self._tree.of(values)
+        if self._on_device is not None:
+            return self._run_on(self._on_device, leaves, self.buffers(values) if buffers is None else buffers)
         shapes = tuple([getattr(leaf, "shape", ()) for leaf in leaves])
         known = self._known.get(shapes)
         if known is not None:
@@ -256,6 +260,11 @@ class Matrices:
             known = self._known[shapes] = _Known(program, blocks, self._wrt)
             buffers.matrix, buffers.found = known.rows_of(blocks.of[0][0]), found
         return value, found
+
+    def _run_on(self, device: DeviceJacobian, leaves: Sequence[Any], buffers: Buffers) -> tuple[Any, Any]:
+        blocks = buffers.blocks
+        value = (device.reverse if buffers.units is None else device.forward)(leaves, blocks)
+        return value, blocks.tree(self._wrt)
 
     def _room(self) -> int:
         return available() if self._memory is None else self._memory

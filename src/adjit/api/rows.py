@@ -61,9 +61,13 @@ class Rows:
             math.prod(flat[k].shape) if _is_array(self.results.all[k]) else 1 for k in self.results.carrying
         )
 
-    def _forward(self, leaves: Sequence[Any]) -> Sequence[Any]:
+    def check(self, leaves: Sequence[Any]) -> None:
+        """Raise ArgumentError for arrays that may not be given (see `Guard`)."""
         if self._guard.needed:
             self._guard.check(leaves)
+
+    def _forward(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        self.check(leaves)
         return self.compiled.call(*leaves, *self.compiled.captures)
 
     def run(self, leaves: Sequence[Any], blocks: Blocks) -> Any:

@@ -31,12 +31,12 @@ class HostPrinter(Printer):
         type, fill = stmt.target.type, stmt.fill
         assert isinstance(type, Array)
         axes = [self.show.text(a) for a in stmt.shape]
+        shape = f"({axes[0]},)" if len(axes) == 1 else f"({', '.join(axes)})"
         if self._on_host(stmt.target):
             if stmt.like is not None or type.layout == "F":
                 return super().allocated(stmt)
             value = "" if fill is None else f", {self.show.text(fill)}"
-            return f"{DEVICE}.local(({', '.join(axes)},), {dtype_name(type.dtype)}{value})"
-        shape = f"({axes[0]},)" if len(axes) == 1 else f"({', '.join(axes)})"
+            return f"{DEVICE}.local({shape}, {dtype_name(type.dtype)}{value})"
         order = ', "F"' if type.layout == "F" and type.ndim > 1 else ""
         if fill is None:
             return f"{DEVICE}.empty({shape}, {dtype_name(type.dtype)}{order})"

@@ -43,6 +43,10 @@ class Device:
         size = math.prod(shape) * dtype.itemsize
         return DeviceArray(self.memory(size), 0, shape, strides, dtype)
 
+    def room(self) -> int:
+        """How many bytes are free."""
+        return int(runtime.memGetInfo()[0]) + int(cp.get_default_memory_pool().free_bytes())
+
     def zeros(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory of zeros."""
         made = self.empty(shape, dtype, order)

@@ -62,6 +62,24 @@ def zeros(like: Any, dtype: Any, order: str) -> Any:
         return cp.zeros(like.shape, dtype, order=order)
 
 
+def empty(like: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array on the device of another one, not initialised."""
+    with like.device:
+        return cp.empty(shape, dtype)
+
+
+def clear(a: Any) -> None:
+    """Zero everywhere."""
+    with a.device:
+        a.fill(0)
+
+
+def stacked(arrays: Sequence[Any]) -> Any:
+    """Arrays of one shape as one with a leading axis."""
+    with arrays[0].device:
+        return cp.stack(arrays)
+
+
 def private(a: Any, order: str) -> Any:
     """A copy in the given order of memory."""
     with a.device:

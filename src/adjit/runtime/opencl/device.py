@@ -57,6 +57,10 @@ class Device:
             raise _too_large(size, self.queue.device.global_mem_size, self.queue.device) from error
         return DeviceArray(buffer, 0, shape, strides, dtype)
 
+    def room(self) -> int:
+        """How many bytes the device has at most."""
+        return int(self.queue.device.global_mem_size)
+
     def zeros(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory of zeros."""
         return self.full(shape, 0, dtype, order)

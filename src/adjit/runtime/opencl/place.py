@@ -80,6 +80,38 @@ def zeros(like: Any, dtype: Any, order: str) -> Any:
     return made
 
 
+def empty(like: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array on the queue of another one, not initialised."""
+    return cl_array.empty(like.queue, shape, dtype)
+
+
+def clear(a: Any) -> None:
+    """Zero everywhere in contiguous memory."""
+    if a.size:
+        a.fill(np.zeros((), a.dtype)[()])
+
+
+def stacked(arrays: Sequence[Any]) -> Any:
+    """Arrays of one shape as one with a leading axis."""
+    first = arrays[0]
+    made = empty(first, (len(arrays), *first.shape), first.dtype)
+    nbytes = first.size * first.dtype.itemsize
+    for k, a in enumerate(arrays if nbytes else ()):
+        own = a if layout_of(a) == "C" else private(a, "C")
+        made.add_event(
+            cl.enqueue_copy(
+                made.queue,
+                made.base_data,
+                own.base_data,
+                src_offset=own.offset,
+                dst_offset=k * nbytes,
+                byte_count=nbytes,
+                wait_for=own.events,
+            )
+        )
+    return made
+
+
 def private(a: Any, order: str) -> Any:
     """A copy in the given order of memory."""
     made = cl_array.empty(a.queue, a.shape, a.dtype, order=order)

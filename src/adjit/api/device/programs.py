@@ -1,0 +1,76 @@
+"""What is done with seeds and derivatives on a device, as programs in the language that adjit takes.
+
+They are compiled for the place of the arrays as a user's would be, so each is one launch on any device, and part of a
+CUDA graph like the launches around it. They are never run as Python. Flat memory is one axis, C-contiguous.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+
+def seeded(seeds: Any, old: Any, n_old: Any, new: Any, n_new: Any) -> None:
+    """Zero at the first `n_old` places of `old`, one at the first `n_new` of `new`."""
+    for _ in prange(1):
+        for k, place in enumerate(old):
+            if k < n_old:
+                seeds[place] = 0.0
+        for k, place in enumerate(new):
+            if k < n_new:
+                seeds[place] = 1.0
+
+
+def coloured(seeds: Any, colours: Any, first: Any) -> None:
+    """Row w of (tangents, numbers): one where the colour is `first + w`, zero elsewhere."""
+    for w in prange(seeds.shape[0]):
+        for i in prange(seeds.shape[1]):
+            seeds[w, i] = 1.0 if colours[i] == first + w else 0.0
+
+
+def taken(out: Any, at: Any, row: Any, lane: Any, count: Any, tangents: Any) -> None:
+    """Number r of tangent w, of the first `count`, to place `at + r * row + w * lane`."""
+    for r in prange(len(tangents[0])):
+        for w, tangent in enumerate(tangents):
+            if w < count:
+                out[at + r * row + w * lane] = tangent[r]
+
+
+def put(out: Any, at: Any, lane: Any, count: Any, numbers: Any) -> None:
+    """The first `count` numbers to places `at + w * lane`."""
+    for _ in prange(1):
+        for w, number in enumerate(numbers):
+            if w < count:
+                out[at + w * lane] = number
+
+
+def picked(out: Any, at: Any, places: Any, count: Any, tangents: Any) -> None:
+    """One number of each of the first `count` tangents, at a place of its own, to `at + w`."""
+    for _ in prange(1):
+        for w, tangent in enumerate(tangents):
+            if w < count:
+                out[at + w] = tangent[places[w]]
+
+
+def gathered(out: Any, numbers: Any, places: Any) -> None:
+    """`numbers[places]`."""
+    for e in prange(len(places)):
+        out[e] = numbers[places[e]]
+
+
+def cleared(out: Any) -> None:
+    """Zero everywhere."""
+    for i in prange(len(out)):
+        out[i] = 0.0
+
+
+def copied(out: Any, a: Any) -> None:
+    """An array of any strides into another one."""
+    out[...] = a
+
+
+def added(numbers: Any) -> Any:
+    """The sum."""
+    return np.sum(numbers)
