@@ -160,16 +160,14 @@ class _Sparse:
     def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]:
         leaves = plan.leaves.of(values)
         kept = self._of.kept(plan, values, leaves)
-        if buffers.matrix is not None and kept is buffers.kept and buffers.both is not None:
-            value, products = buffers.both(leaves)
-            products.take(kept.at, out=buffers.matrix.data, mode="clip")
-            return value, buffers.matrix
+        if kept is buffers.kept and buffers.again is not None:
+            return buffers.again(leaves), buffers.matrix
         value, matrix = self._of.run(plan, values, leaves, True)
         if buffers.matrix is not None and matrix.nnz == buffers.matrix.nnz and kept is buffers.kept:
             buffers.matrix.data[...] = matrix.data
         else:  # the first call, or integers or floats have chosen another pattern
             kept = self._of.kept(plan, values, leaves)
-            buffers.matrix, buffers.kept, buffers.both = matrix, kept, plan.both(kept)
+            buffers.matrix, buffers.kept, buffers.again = matrix, kept, plan.again(kept, matrix)
         return value, buffers.matrix
 
     def memory(self, buffers: Any) -> list[np.ndarray[Any, Any]]:
@@ -177,8 +175,8 @@ class _Sparse:
 
 
 class _Entries:
-    """The matrix, the pattern that it has, and how value and products come in one call (see `Matrices.both`)."""
+    """The matrix, the pattern that it has, and how its entries are written again (see `Matrices.again`)."""
 
     matrix: Any = None
     kept: Any = None
-    both: Any = None
+    again: Any = None

@@ -53,13 +53,15 @@ class Rows:
 
     def count(self, leaves: Sequence[Any]) -> int:
         """How many numbers the result has. Runs the function on copies where only that says it."""
+        return sum(map(math.prod, self.shapes(leaves)))
+
+    def shapes(self, leaves: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The shapes of the results that carry derivatives. Runs the function as `count`."""
         carrying = [self.results.all[k] for k in self.results.carrying]
-        if not any(isinstance(leaf.type, Array) for leaf in carrying):
-            return len(carrying)
+        if not any(map(_is_array, carrying)):
+            return [()] * len(carrying)
         flat = self._forward(list(map(own_copy, leaves)))
-        return sum(
-            math.prod(flat[k].shape) if _is_array(self.results.all[k]) else 1 for k in self.results.carrying
-        )
+        return [tuple(flat[k].shape) if _is_array(self.results.all[k]) else () for k in self.results.carrying]
 
     def check(self, leaves: Sequence[Any]) -> None:
         """Raise ArgumentError for arrays that may not be given (see `Guard`)."""

@@ -10,13 +10,12 @@ import numpy as np
 
 from adjit.api.blocks import Blocks, Inputs
 from adjit.api.device.moves import Moves, flattened, in_order, order_of, part, position
-from adjit.api.device.passes import ALL, Passes, is_array
+from adjit.api.device.passes import Passes, is_array
 from adjit.api.device.seeds import Units
 from adjit.api.pushes import Pushes
 from adjit.api.rows import Rows
 from adjit.ir.structure import Leaf
 from adjit.runtime.device_memory import DeviceArray
-from adjit.runtime.device_text import entered
 
 
 class Columns:
@@ -109,7 +108,7 @@ class DeviceJacobian:
         compiled, results = self._rows.compiled, self._rows.results
         self._rows.check(leaves)
         if self._swept is None:
-            self._swept = entered(self._pushes.tree.place, self._sweeps(blocks), ALL)
+            self._swept = self._moves.call(self._sweeps(blocks))
         flat = self._swept(*leaves, *compiled.captures, *into)
         _keep(blocks, flat[results.count :])
         return results.value(flat)

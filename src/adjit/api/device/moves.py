@@ -13,7 +13,10 @@ from adjit.api.engine import BUILDING
 from adjit.ir.structure import Leaf, Spec, TupleSpec
 from adjit.ir.types import Array, Scalar
 from adjit.runtime.device_memory import DeviceArray, c_strides, f_strides
+from adjit.runtime.device_text import entered
 
+ALL = 2**31
+"""Of a host program: every result is the user's."""
 _INT = Leaf(Scalar("int64"), weak=True)
 
 
@@ -29,6 +32,7 @@ class Moves:
     def __init__(self, place: str):
         self._place = place
         self._built: dict[Hashable, Callable[..., Any]] = {}
+        self._differ = self.call(self._differing)
 
     def seeded(
         self, device: Any, seeds: DeviceArray, old: Sequence[int], new: Sequence[int], width: int
@@ -110,6 +114,25 @@ class Moves:
     def flat(self, device: Any, a: DeviceArray) -> DeviceArray:
         """The numbers of an array in C order, as flat memory: its own where it has that order."""
         return flattened(a if in_order(a, "C") else self.copy(device, a, "C"))
+
+    def run(
+        self, device: Any, f: Callable[..., Any], given: Sequence[Any], numbers: Sequence[Leaf] = ()
+    ) -> tuple[Any, ...]:
+        """A program on C-contiguous arrays, then numbers."""
+        arrays = given[: len(given) - len(numbers)]
+        return self._program(f, *map(self._array, arrays), *numbers)(device, *given)
+
+    def call(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A host program as a function of the user's arrays."""
+        return entered(self._place, run, ALL)
+
+    def differ(self, a: Any, b: Any) -> bool:
+        """Whether two of the user's arrays of one shape and dtype hold different numbers; one number is read."""
+        return bool(self._differ(a, b)[0])
+
+    def _differing(self, device: Any, a: DeviceArray, b: DeviceArray) -> Any:
+        program = self._program(programs.differing, self._array(a, "A"), self._array(b, "A"))
+        return program(device, a, b)
 
     def _flat(self, a: DeviceArray) -> Leaf:
         assert a.ndim == 1

@@ -13,10 +13,6 @@ from adjit.api.device.moves import moves_of, order_of
 from adjit.api.device.seeds import Place, Seeds
 from adjit.api.pushes import Program, Pushes
 from adjit.runtime.device_memory import DeviceArray
-from adjit.runtime.device_text import entered
-
-ALL = 2**31
-"""Of a host program: every result is the user's."""
 
 
 class Sink(Protocol):
@@ -61,9 +57,7 @@ class Passes:
         self.pushes.check(leaves)
         run = self._kept.get((program.width, key))
         if run is None:
-            run = self._kept[(program.width, key)] = entered(
-                self.pushes.tree.place, self._host_program(program, make), ALL
-            )
+            run = self._kept[(program.width, key)] = self.moves.call(self._host_program(program, make))
         flat = run(*leaves, *program.compiled.captures, *extra)
         return self.pushes.value(program, flat), list(flat[program.compiled.n_results :])
 

@@ -74,3 +74,38 @@ def copied(out: Any, a: Any) -> None:
 def added(numbers: Any) -> Any:
     """The sum."""
     return np.sum(numbers)
+
+
+def differing(a: Any, b: Any) -> Any:
+    """How many numbers of two arrays of one shape differ."""
+    return np.sum(a != b)
+
+
+def row_sums(
+    products: Any, sizes: Any, indptr: Any, indices: Any, entries: Any, vector: Any, tangent: Any
+) -> Any:
+    """A matrix times a vector, and for each row its sum of absolute terms, or the tangent's size; the largest of those."""
+    most = 0.0
+    for r in prange(len(tangent)):
+        total, size = 0.0, 0.0
+        for e in range(indptr[r], indptr[r + 1]):
+            term = entries[e] * vector[indices[e]]
+            total += term
+            size += abs(term)
+        size = max(size, abs(tangent[r]))
+        products[r] = total
+        sizes[r] = size
+        most = max(most, size if np.isfinite(size) else 0.0)
+    return most
+
+
+def wrong_rows(wrong: Any, products: Any, sizes: Any, tangent: Any, share: Any, least: Any) -> Any:
+    """Where a product is not the tangent, to `share` of its size and `least`, unless both are not finite; how often."""
+    count = 0
+    for r in prange(len(tangent)):
+        near = abs(products[r] - tangent[r]) <= share * sizes[r] + least
+        lost = not np.isfinite(products[r]) and not np.isfinite(tangent[r])
+        bad = 0 if near or lost else 1
+        wrong[r] = bad
+        count += bad
+    return count

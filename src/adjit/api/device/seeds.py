@@ -131,7 +131,8 @@ class Given:
 class Coloured:
     """For each colour the sum of the unit vectors of its columns, then a vector of its own where there is one.
 
-    colours: for each leaf those of its numbers, an array's in the memory's order of its tangents. vectors: alike.
+    colours: for each leaf those of its numbers, an array's in the order of its tangents' memory; none where there are
+    no colours. vectors: alike, of the vector.
     """
 
     def __init__(
@@ -149,20 +150,28 @@ class Coloured:
         """See `Seeds`."""
         found = list[Any]()
         own = self._colour_count - start  # the lane of the vector
-        for k, (place, colours) in enumerate(zip(self._places, self._colours, strict=True)):
-            if not place.is_array:
-                made = place.dtype.type
-                numbers = [as_given(made(colours == start + w)) for w in range(width)]
-                if self._vectors and own < width:
-                    numbers[own] = self._vectors[k]
-                found += numbers
-                continue
-            memory = _Memory(device, place, width, False)
-            self._moves.coloured(device, part(memory.flat, 0, (width, place.size)), colours, start)
+        for k, place in enumerate(self._places):
+            made = self._memory(device, k, start, width) if place.is_array else self._numbers(k, start, width)
             if self._vectors and own < width:
-                self._moves.copied(device, flattened(memory.given[own]), self._vectors[k])
-            found += memory.given
+                if place.is_array:
+                    self._moves.copied(device, flattened(made[own]), self._vectors[k])
+                else:
+                    made[own] = self._vectors[k]
+            found += made
         return found
+
+    def _memory(self, device: Any, k: int, start: int, width: int) -> list[Any]:
+        place = self._places[k]
+        memory = _Memory(device, place, width, not self._colours)
+        if self._colours:
+            lanes = part(memory.flat, 0, (width, place.size))
+            self._moves.coloured(device, lanes, self._colours[k], start)
+        return memory.given
+
+    def _numbers(self, k: int, start: int, width: int) -> list[Any]:
+        made = self._places[k].dtype.type
+        on = [bool(self._colours) and self._colours[k] == start + w for w in range(width)]
+        return [as_given(made(x)) for x in on]
 
 
 def as_given(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjit.api.blocks import Inputs
-from adjit.api.device.moves import Moves, flattened
+from adjit.api.device.moves import Moves, flattened, part
 from adjit.api.device.passes import is_array
 from adjit.runtime.device_memory import DeviceArray
 
@@ -70,18 +70,46 @@ class Trace:
         return [*[self._moves.added(device, of) for of in self._of.values()], *self._numbers]
 
 
-class Products:
-    """The tangents of all results in one array of `rows` numbers for each direction (`passes.Sink`)."""
+class Counted:
+    """How many numbers the results have (`passes.Sink`)."""
 
-    def __init__(self, moves: Moves, dtype: np.dtype[Any], count: int, rows: int):
+    def __init__(self) -> None:
+        self._count = 0
+
+    def take(self, device: Any, tangents: Sequence[Sequence[Any]], start: int, stop: int) -> None:
+        """Count them."""
+        self._count = sum(math.prod(t[0].shape) if is_array(t[0]) else 1 for t in tangents)
+
+    def results(self, device: Any) -> list[Any]:
+        """The count."""
+        return [self._count]
+
+
+class Products:
+    """The tangents of all results in one array, of `rows` numbers for each direction (`passes.Sink`).
+
+    entries: where each entry of a matrix is among them, and the memory that it goes to where there is such; nothing, if
+    no entries are wanted. last: whether the tangents along the last direction are wanted.
+    """
+
+    def __init__(
+        self,
+        moves: Moves,
+        dtype: np.dtype[Any],
+        count: int,
+        rows: int,
+        entries: tuple[DeviceArray, ...],
+        last: bool,
+    ):
         self._moves, self._dtype, self._count, self._rows = moves, dtype, count, rows
-        self.found: DeviceArray | None = None
+        self._entries, self._last = entries, last
+        self._found: DeviceArray | None = None
 
     def take(self, device: Any, tangents: Sequence[Sequence[Any]], start: int, stop: int) -> None:
         """Keep those of a pass."""
-        out = self.found
+        out = self._found
         if out is None:
-            out = self.found = device.empty((self._count * self._rows,), self._dtype)
+            out = self._found = device.empty((self._count * self._rows,), self._dtype)
         at = start * self._rows
         for found in tangents:
             if not is_array(found[0]):
@@ -93,5 +121,13 @@ class Products:
             at += math.prod(found[0].shape)
 
     def results(self, device: Any) -> list[Any]:
-        """The array."""
-        return [self.found]
+        """The entries, the last tangents."""
+        assert self._found is not None
+        out = list[Any]()
+        if self._entries:
+            at, *into = self._entries
+            out.append(into[0] if into else device.empty(at.shape, self._dtype))
+            self._moves.gathered(device, out[0], self._found, at)
+        if self._last:
+            out.append(part(self._found, (self._count - 1) * self._rows, (self._rows,)))
+        return out

@@ -14,6 +14,7 @@ from adjit.errors import ArgumentError, DeviceError
 from adjit.runtime.device_memory import ghost
 from adjit.runtime.opencl.copies import copy_into
 from adjit.runtime.opencl.device import GIVEN_QUEUE
+from adjit.runtime.opencl.matrix import CompressedRows
 
 AnyArray = np.ndarray[Any, Any]
 
@@ -89,6 +90,21 @@ def clear(a: Any) -> None:
     """Zero everywhere in contiguous memory."""
     if a.size:
         a.fill(np.zeros((), a.dtype)[()])
+
+
+def sent(a: AnyArray, like: Any) -> Any:
+    """A contiguous array of the host's on the queue of another one."""
+    return cl_array.to_device(like.queue, a)
+
+
+def sparse_form(pattern: Any, like: Any) -> Any:
+    """What matrices of a pattern (a `scipy.sparse.csr_array`) share."""
+    return pattern
+
+
+def sparse(data: Any, form: Any) -> CompressedRows:
+    """A matrix of these entries."""
+    return CompressedRows(data, form.indices.copy(), form.indptr.copy(), form.shape)
 
 
 def stacked(arrays: Sequence[Any]) -> Any:
