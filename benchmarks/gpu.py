@@ -221,6 +221,69 @@ def launches(b: Bench) -> None:
         )
 
 
+def squares(x):
+    """What a Jacobian of a million by a million is taken of: a diagonal."""
+    return x**2
+
+
+def neighbours(u):
+    """A product of three neighbours in the plane: five entries a row."""
+    out = np.zeros_like(u)
+    for i in range(1, u.shape[0] - 1):
+        for j in range(1, u.shape[1] - 1):
+            out[i, j] = u[i, j] * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+    return out
+
+
+def pairs(x):
+    """Every number from all others: a Jacobian without zeros."""
+    y = np.zeros_like(x)
+    for i in range(len(x)):
+        for j in range(len(x)):
+            y[i] += np.sin(x[j] - x[i])
+    return y
+
+
+def derivatives_at_once(b: Bench) -> None:
+    """Sparse Jacobians of large arrays (JAX has none), dense ones beside JAX's `jacfwd`."""
+    import jax
+    import jax.numpy as jnp
+
+    n = 10**5 if b.quick else 10**6
+    side = int(n**0.5)
+    for name, f, shape in (("x**2", squares, (n,)), ("five points", neighbours, (side, side))):
+        if b.wants(f"sparse jacobian {name}"):
+            x, jacobian = b.cp.random.rand(*shape), aj.jacobian(f, sparse=True)
+            started = time.perf_counter()
+            matrix = jacobian(x)
+            b.cp.cuda.Device().synchronize()
+            note = f"{matrix.nnz} entries, first call {time.perf_counter() - started:.1f} s"
+            b.rows.append(Row(f"sparse jacobian {name}, n={n:.0e}", b.ms(lambda: jacobian(x)), note=note))
+    if b.wants("gradient of sum"):
+        x, grad = b.cp.random.rand(n), aj.grad(lambda x: np.sum(x))
+        taken = b.ms(lambda: grad(x))
+        jax_grad = jax.jit(jax.grad(jnp.sum))
+        b.rows.append(Row(f"gradient of sum, n={n:.0e}", taken, jax=b.jax_ms(jax_grad, jnp.asarray(x.get()))))
+
+    def jax_pairs(x):
+        return jnp.sum(jnp.sin(x[None, :] - x[:, None]), axis=1)
+
+    programs_of = (("x**2", squares, lambda x: x**2), ("pairs", pairs, jax_pairs))
+    for name, f, of_jax in programs_of:
+        for m in (256, 1024) if b.quick else (256, 1024, 8192):
+            if not b.wants(f"jacfwd {name} n={m}") or (name == "pairs" and m > 1024):
+                continue
+            x, jacobian = b.cp.random.rand(m), aj.jacfwd(f)
+            given = jnp.asarray(x.get())
+            want = np.asarray(jax.jit(jax.jacfwd(of_jax))(given))
+            error = float(abs(jacobian(x).get() - want).max())
+            prepared = aj.prepare(aj.jacfwd, f, x)
+            note = f"off JAX's by {error:.0e}; prepared {b.ms(lambda: prepared(x)):.3g}"
+            taken = b.ms(lambda: jacobian(x))
+            jax_ms = b.jax_ms(jax.jit(jax.jacfwd(of_jax)), given)
+            b.rows.append(Row(f"jacfwd {name} n={m}", taken, jax=jax_ms, note=note))
+
+
 def table(rows: list[Row]) -> Table:
     """The rows, with bars and whether they were met."""
     shown = Table("program", "time", "bar", "stretch", "met", "JAX", "note")
@@ -247,7 +310,7 @@ def main(
     versions = f"CuPy {cp.__version__}, CUDA {cp.cuda.runtime.runtimeGetVersion()}, JAX {jax.__version__}"
     console = Console(width=190)
     console.print(f"{card}; {versions}; Python {platform.python_version()}, NumPy {np.__version__}")
-    for part in (red_black, bandwidth, total_variation, particles, launches):
+    for part in (red_black, bandwidth, total_variation, particles, launches, derivatives_at_once):
         try:
             part(bench)
         except Exception as error:

@@ -84,7 +84,7 @@ def differing(a: Any, b: Any) -> Any:
 def row_sums(
     products: Any, sizes: Any, indptr: Any, indices: Any, entries: Any, vector: Any, tangent: Any
 ) -> Any:
-    """A matrix times a vector, and for each row its sum of absolute terms, or the tangent's size; the largest of those."""
+    """A matrix times a vector, for each row its sum of absolute terms or the tangent's size, the largest of those."""
     most = 0.0
     for r in prange(len(tangent)):
         total, size = 0.0, 0.0
