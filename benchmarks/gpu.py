@@ -221,29 +221,6 @@ def launches(b: Bench) -> None:
         )
 
 
-def squares(x):
-    """What a Jacobian of a million by a million is taken of: a diagonal."""
-    return x**2
-
-
-def neighbours(u):
-    """A product of three neighbours in the plane: five entries a row."""
-    out = np.zeros_like(u)
-    for i in range(1, u.shape[0] - 1):
-        for j in range(1, u.shape[1] - 1):
-            out[i, j] = u[i, j] * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
-    return out
-
-
-def pairs(x):
-    """Every number from all others: a Jacobian without zeros."""
-    y = np.zeros_like(x)
-    for i in range(len(x)):
-        for j in range(len(x)):
-            y[i] += np.sin(x[j] - x[i])
-    return y
-
-
 def derivatives_at_once(b: Bench) -> None:
     """Sparse Jacobians of large arrays (JAX has none), dense ones beside JAX's `jacfwd`."""
     import jax
@@ -251,37 +228,43 @@ def derivatives_at_once(b: Bench) -> None:
 
     n = 10**5 if b.quick else 10**6
     side = int(n**0.5)
-    for name, f, shape in (("x**2", squares, (n,)), ("five points", neighbours, (side, side))):
+    for name, f, shape in (
+        ("x**2", programs.squares, (n,)),
+        ("five points", programs.neighbours, (side, side)),
+    ):
         if b.wants(f"sparse jacobian {name}"):
-            x, jacobian = b.cp.random.rand(*shape), aj.jacobian(f, sparse=True)
-            started = time.perf_counter()
-            matrix = jacobian(x)
-            b.cp.cuda.Device().synchronize()
-            note = f"{matrix.nnz} entries, first call {time.perf_counter() - started:.1f} s"
-            b.rows.append(Row(f"sparse jacobian {name}, n={n:.0e}", b.ms(lambda: jacobian(x)), note=note))
+            b.rows.append(_sparse(b, f"sparse jacobian {name}, n={n:.0e}", f, b.cp.random.rand(*shape)))
     if b.wants("gradient of sum"):
         x, grad = b.cp.random.rand(n), aj.grad(lambda x: np.sum(x))
-        taken = b.ms(lambda: grad(x))
-        jax_grad = jax.jit(jax.grad(jnp.sum))
-        b.rows.append(Row(f"gradient of sum, n={n:.0e}", taken, jax=b.jax_ms(jax_grad, jnp.asarray(x.get()))))
+        jax_ms = b.jax_ms(jax.jit(jax.grad(jnp.sum)), jnp.asarray(x.get()))
+        b.rows.append(Row(f"gradient of sum, n={n:.0e}", b.ms(lambda: grad(x)), jax=jax_ms))
+    for name, f, of_jax, most in (
+        ("x**2", programs.squares, lambda x: x**2, 8192),
+        ("all pairs", programs.all_pairs, programs.jax_all_pairs, 1024),
+    ):
+        for m in (256, 1024, 8192):
+            if m <= (1024 if b.quick else most) and b.wants(f"jacfwd {name}, n={m}"):
+                b.rows.append(_dense(b, f"jacfwd {name}, n={m}", f, of_jax, b.cp.random.rand(m)))
 
-    def jax_pairs(x):
-        return jnp.sum(jnp.sin(x[None, :] - x[:, None]), axis=1)
 
-    programs_of = (("x**2", squares, lambda x: x**2), ("pairs", pairs, jax_pairs))
-    for name, f, of_jax in programs_of:
-        for m in (256, 1024) if b.quick else (256, 1024, 8192):
-            if not b.wants(f"jacfwd {name} n={m}") or (name == "pairs" and m > 1024):
-                continue
-            x, jacobian = b.cp.random.rand(m), aj.jacfwd(f)
-            given = jnp.asarray(x.get())
-            want = np.asarray(jax.jit(jax.jacfwd(of_jax))(given))
-            error = float(abs(jacobian(x).get() - want).max())
-            prepared = aj.prepare(aj.jacfwd, f, x)
-            note = f"off JAX's by {error:.0e}; prepared {b.ms(lambda: prepared(x)):.3g}"
-            taken = b.ms(lambda: jacobian(x))
-            jax_ms = b.jax_ms(jax.jit(jax.jacfwd(of_jax)), given)
-            b.rows.append(Row(f"jacfwd {name} n={m}", taken, jax=jax_ms, note=note))
+def _sparse(b: Bench, name: str, f: Callable[..., Any], x: Any) -> Row:
+    jacobian = aj.jacobian(f, sparse=True)
+    started = time.perf_counter()
+    matrix = jacobian(x)
+    b.cp.cuda.Device().synchronize()
+    first = time.perf_counter() - started
+    return Row(name, b.ms(lambda: jacobian(x)), note=f"{matrix.nnz} entries, first call {first:.1f} s")
+
+
+def _dense(b: Bench, name: str, f: Callable[..., Any], of_jax: Callable[..., Any], x: Any) -> Row:
+    import jax
+    import jax.numpy as jnp
+
+    jacobian, prepared = aj.jacfwd(f), aj.prepare(aj.jacfwd, f, x)
+    given, jax_jacobian = jnp.asarray(x.get()), jax.jit(jax.jacfwd(of_jax))
+    error = float(abs(jacobian(x).get() - np.asarray(jax_jacobian(given))).max())
+    note = f"off JAX's by {error:.0e}; prepared {b.ms(lambda: prepared(x)):.3g}"
+    return Row(name, b.ms(lambda: jacobian(x)), jax=b.jax_ms(jax_jacobian, given), note=note)
 
 
 def table(rows: list[Row]) -> Table:
