@@ -116,6 +116,68 @@ def test_more_inputs_than_a_pass_carries():
     both(aj.jacfwd(f), (numbers(21), *args[1:]))
 
 
+def scattered(x, index):
+    y = np.zeros(3)
+    for i in range(len(x)):
+        aj.atomic_add(y, index[i], x[i] * x[i])
+    return y, x
+
+
+@aj.kernel
+def _local(y, x):
+    i = aj.index()
+    w = np.zeros(3)
+    for k in range(3):
+        w[k] = x[(i + k) % len(x)] * (k + 1.0)
+    y[i] = w[0] * w[1] + w[2]
+
+
+def with_local_memory(x):
+    y = np.zeros(len(x))
+    _local(y, x, ndrange=len(x))
+    return y
+
+
+def turned_and_written(a):
+    b = a.T * 2.0
+    a[0, 1:] *= a[1, 1:]
+    return a.T, b[1] * a[0, 1]
+
+
+def recorded(u):
+    for _ in range(3):
+        for i in range(1, len(u) - 1):
+            if u[i] > 0.9:
+                u[i] *= u[i]
+    return np.sum(u * u)
+
+
+MANY = {
+    "atomic sums": (aj.jacfwd, scattered, (numbers(40), np.arange(40) % 3)),
+    "local memory": (aj.jacfwd, with_local_memory, (numbers(39),)),
+    "two axes": (aj.jacfwd, turned_and_written, (numbers(5, 8),)),
+    "three axes": (aj.jacfwd, lambda a: a * a[1, 2, 0], (numbers(3, 4, 3),)),
+    "sums": (aj.jacfwd, lambda x: (x * np.sum(x), np.sum(x)), (numbers(40),)),
+    "records": (aj.hessian, recorded, (numbers(40),)),
+    "single": (aj.hessian, lambda x: np.sum(x**3) * x[0], (numbers(40).astype(np.float32),)),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_passes_at_once(name: str):
+    op, f, args = MANY[name]
+    for order in "CF"[: 1 + (args[0].ndim > 1)]:
+        both(op(f), args, order, 1e-4 if args[0].dtype == np.float32 else 1e-12)
+
+
+def test_passes_in_several_parts(monkeypatch: pytest.MonkeyPatch):
+    """Where the seeds of all do not fit in what they may take."""
+    from adjit.api.device import passes
+
+    monkeypatch.setattr(passes, "_ROOM", 3 * 16 * 8 * 130)
+    both(aj.jacfwd(with_local_memory), (numbers(130),))
+
+
 def test_the_mode_that_costs_less():
     many, few = to_device(numbers(40)), to_device(numbers(3))
     jacobian = aj.jacobian(lambda x: np.sum(x * x))

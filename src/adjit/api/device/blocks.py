@@ -58,7 +58,7 @@ class Columns:
 
     def take(self, device: Any, tangents: Sequence[Sequence[Any]], start: int, stop: int) -> None:
         """The columns of a pass (`passes.Sink`)."""
-        if start == 0:
+        if not self.of:
             self.make(device, [t[0].shape if is_array(t[0]) else () for t in tangents], False)
         for row, found in zip(self.of, tangents, strict=True):
             for k, low, high in self._inputs.pieces(start, stop):
@@ -72,6 +72,19 @@ class Columns:
                         self._moves.taken(device, flattened(row[k]), own, low, size, 1, high - low)
                 else:
                     self._moves.put(device, flattened(row[k]), own, low, 1, high - low)
+
+    def take_groups(self, device: Any, tangents: Sequence[Sequence[Any]], start: int, groups: int) -> None:
+        """The columns of so many passes at once, each of as many tangents (see `passes`)."""
+        if not self.of:
+            self.make(device, [t[0].shape if is_array(t[0]) else () for t in tangents], False)
+        (size,), width = self._inputs.sizes, len(tangents[0])
+        with device.grouped(groups):
+            for (block,), found in zip(self.of, tangents, strict=True):
+                out = part(block, 0, (block.size,), step=width)
+                if not is_array(found[0]):
+                    self._moves.put(device, out, found, start, 1, width)
+                elif found[0].size:
+                    self._moves.taken(device, out, found, start, size, 1, width)
 
     def results(self, device: Any) -> list[Any]:
         """The blocks, row by row."""

@@ -42,6 +42,10 @@ class Moves:
         run = self._program(programs.seeded, self._flat(seeds), places, _INT, places, _INT)
         run(device, seeds, *_padded(old, width), len(old), *_padded(new, width), len(new))
 
+    def units(self, device: Any, seeds: DeviceArray, first: int) -> None:
+        """Seeds (tangents, numbers): the unit vectors of number `first` and those after it."""
+        self._program(programs.units, self._array(seeds), _INT)(device, seeds, first)
+
     def coloured(self, device: Any, seeds: DeviceArray, colours: DeviceArray, first: int) -> None:
         """Seeds (tangents, numbers): one where a number has the tangent's colour, the first's being `first`."""
         run = self._program(programs.coloured, self._array(seeds), self._flat(colours), _INT)
@@ -174,14 +178,16 @@ def in_order(a: DeviceArray, order: str) -> bool:
 
 def flattened(a: DeviceArray) -> DeviceArray:
     """Contiguous memory as one axis."""
-    return DeviceArray(a.buffer, a.offset, (a.size,), (a.dtype.itemsize,), a.dtype)
+    return DeviceArray(a.buffer, a.offset, (a.size,), (a.dtype.itemsize,), a.dtype, a.step)
 
 
-def part(flat: DeviceArray, start: int, shape: tuple[int, ...], order: str = "C") -> DeviceArray:
-    """What lies in flat memory from `start` on, by extents, in that order."""
+def part(
+    flat: DeviceArray, start: int, shape: tuple[int, ...], order: str = "C", step: int = 0
+) -> DeviceArray:
+    """What lies in flat memory from `start` on, by extents, in that order; of the next group `step` behind it."""
     size = flat.dtype.itemsize
     strides = (f_strides if order == "F" else c_strides)(shape, size)
-    return DeviceArray(flat.buffer, flat.offset + start * size, shape, strides, flat.dtype)
+    return DeviceArray(flat.buffer, flat.offset + start * size, shape, strides, flat.dtype, step)
 
 
 def position(index: int, shape: tuple[int, ...], order: str) -> int:

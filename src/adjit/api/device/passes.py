@@ -1,5 +1,9 @@
 """Passes of a function's tangent program over many directions, as one host program of launches.
 
+Many passes run in one, where the sink and the seeds know how: each launch is for so many groups of arrays, of which a
+group is what one pass has (`DeviceArray.step`). What the host would have to know of each group (sums) rules it out:
+then a pass follows the other. The last pass is always one alone: it has f's value, and writes what f writes.
+
 The whole of it is one call on the device: seeds, passes, what is kept of each. So it waits for nothing but what f's
 own host code reads, and is replayed as a CUDA graph as any program is.
 """
@@ -12,7 +16,12 @@ from typing import Any, Protocol
 from adjit.api.device.moves import moves_of, order_of
 from adjit.api.device.seeds import Place, Seeds
 from adjit.api.pushes import Program, Pushes
-from adjit.runtime.device_memory import DeviceArray
+from adjit.errors import MemoryLimitError
+from adjit.runtime.device_memory import DeviceArray, Ungrouped
+
+_MOST_GROUPS = 2**16 - 1
+_ROOM = 2**28
+"""Bytes of the seeds of passes that run in one."""
 
 
 class Sink(Protocol):
@@ -37,6 +46,7 @@ class Passes:
     def __init__(self, pushes: Pushes):
         self.pushes, self.moves = pushes, moves_of(pushes.tree.place)
         self._kept: dict[Hashable, Callable[..., Any]] = {}
+        self._alone = set[Program]()  # those whose passes follow one another
 
     def places(self, program: Program, leaves: Sequence[Any]) -> list[Place]:
         """The active leaves of a call."""
@@ -72,7 +82,7 @@ class Passes:
         def run(device: Any, *args: Any) -> tuple[Any, ...]:
             leaves, captures = args[:n_leaves], args[n_leaves : n_leaves + n_captures]
             seeds, sink = make(leaves, args[n_leaves + n_captures :])
-            start = 0
+            start = self._grouped(device, program, (leaves, captures), (seeds, sink), written)
             while True:
                 stop = min(start + width, seeds.count)
                 given = list(leaves)
@@ -80,15 +90,65 @@ class Passes:
                     for k, order in written:
                         given[k] = moves.copy(device, leaves[k], order)
                 flat = call(device, *given, *captures, *seeds.given(device, start, stop, width)) or ()
-                sink.take(device, _grouped(flat[compiled.n_results :], width), start, stop)
+                sink.take(device, _by_results(flat[compiled.n_results :], width), start, stop)
                 start = stop
                 if start >= seeds.count:
                     return (*flat[: compiled.n_results], *sink.results(device))
 
         return run
 
+    def _grouped(
+        self,
+        device: Any,
+        program: Program,
+        given: tuple[Sequence[Any], Sequence[Any]],
+        ends: tuple[Any, Any],
+        written: Sequence[tuple[int, str]],
+    ) -> int:
+        """As many passes at once as there is room for, all but the last. Returns how many directions are done."""
+        width, (seeds, sink) = program.width, ends
+        size = getattr(seeds, "bytes_of_one", 0) if hasattr(sink, "take_groups") else 0
+        most = min(_MOST_GROUPS, _ROOM // (width * size)) if size and program not in self._alone else 0
+        start = 0
+        while (groups := min(most, (seeds.count - 1 - start) // width)) > 1:
+            try:
+                own = seeds.grouped(device, start, groups, width)
+                tangents = self._several(device, program, given, own, groups, written)
+            except Ungrouped:
+                self._alone.add(program)
+                return start
+            except MemoryLimitError:
+                most //= 4
+                continue
+            sink.take_groups(device, tangents, start, groups)
+            start += groups * width
+        return start
 
-def _grouped(flat: Sequence[Any], width: int) -> list[Sequence[Any]]:
+    def _several(
+        self,
+        device: Any,
+        program: Program,
+        given: tuple[Sequence[Any], Sequence[Any]],
+        seeds: Sequence[Any],
+        groups: int,
+        written: Sequence[tuple[int, str]],
+    ) -> list[Sequence[Any]]:
+        """The tangents of so many passes. Arguments are left alone."""
+        leaves, captures = list(given[0]), given[1]
+        with device.grouped(groups):
+            for k, order in written:
+                leaves[k] = self.moves.copy(device, leaves[k], order)
+            flat = program.compiled.inner(device, *leaves, *captures, *seeds) or ()
+            return [
+                [self._flat(device, t) for t in found]
+                for found in _by_results(flat[program.compiled.n_results :], program.width)
+            ]
+
+    def _flat(self, device: Any, tangent: Any) -> Any:
+        return self.moves.flat(device, tangent) if is_array(tangent) else tangent
+
+
+def _by_results(flat: Sequence[Any], width: int) -> list[Sequence[Any]]:
     return [flat[k : k + width] for k in range(0, len(flat), width)]
 
 

@@ -23,6 +23,13 @@ def seeded(seeds: Any, old: Any, n_old: Any, new: Any, n_new: Any) -> None:
                 seeds[place] = 1.0
 
 
+def units(seeds: Any, first: Any) -> None:
+    """Row w of (tangents, numbers): the unit vector of number `first + w`."""
+    for w in prange(seeds.shape[0]):
+        for i in prange(seeds.shape[1]):
+            seeds[w, i] = 1.0 if i == first + w else 0.0
+
+
 def coloured(seeds: Any, colours: Any, first: Any) -> None:
     """Row w of (tangents, numbers): one where the colour is `first + w`, zero elsewhere."""
     for w in prange(seeds.shape[0]):

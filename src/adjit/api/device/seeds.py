@@ -68,6 +68,21 @@ class Units:
         self._memory: dict[int, _Memory] = {}
         self._last: dict[int, list[int]] = {}
 
+    @property
+    def bytes_of_one(self) -> int:
+        """What a direction takes; 0 where there are none for groups: of several leaves, of numbers, of other orders."""
+        place = self._places[0]
+        plain = len(self._places) == 1 and place.is_array and (place.order == "C" or len(place.shape) < 2)
+        return place.size * place.dtype.itemsize if plain else 0
+
+    def grouped(self, device: Any, start: int, groups: int, width: int) -> list[Any]:
+        """As `given`, for as many groups of `width` directions from `start` on, side by side."""
+        (place,) = self._places
+        memory = device.empty((groups * width * place.size,), place.dtype)
+        self._moves.units(device, part(memory, 0, (groups * width, place.size)), start)
+        step = width * place.size
+        return [part(memory, w * place.size, place.shape, place.order, step) for w in range(width)]
+
     def given(self, device: Any, start: int, stop: int, width: int) -> list[Any]:
         """See `Seeds`."""
         found = list[Any]()

@@ -15,10 +15,10 @@ import numpy as np
 
 from adjit.errors import DeviceError, MemoryLimitError
 from adjit.runtime.cuda.library import cp, memory, runtime
-from adjit.runtime.device_memory import DeviceArray, laid_out, local
+from adjit.runtime.device_memory import DeviceArray, Groups, Ungrouped, laid_out, local
 
 
-class Device:
+class Device(Groups):
     """Where a call runs: the number of the device, and the address of the stream.
 
     launches: how many kernels were launched.
@@ -40,8 +40,9 @@ class Device:
     def empty(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory, not initialised."""
         shape, dtype, strides = laid_out(shape, dtype, order)
-        size = math.prod(shape) * dtype.itemsize
-        return DeviceArray(self.memory(size), 0, shape, strides, dtype)
+        count = math.prod(shape)
+        memory = self.memory(count * self.groups * dtype.itemsize)
+        return DeviceArray(memory, 0, shape, strides, dtype, self.step(count))
 
     def room(self) -> int:
         """How many bytes are free."""
@@ -51,18 +52,22 @@ class Device:
         """Fresh memory of zeros."""
         made = self.empty(shape, dtype, order)
         if made.size:
-            runtime.memsetAsync(made.buffer.ptr, 0, made.size * made.dtype.itemsize, self.stream)
+            size = made.size * self.groups * made.dtype.itemsize
+            runtime.memsetAsync(made.buffer.ptr, 0, size, self.stream)
         return made
 
     def full(self, shape: tuple[Any, ...], value: Any, dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory that holds one value."""
         made = self.empty(shape, dtype, order)
         if made.size:
-            self.shown(made).fill(made.dtype.type(value))
+            all_groups = cp.ndarray((made.size * self.groups,), made.dtype, memptr=made.buffer)
+            all_groups.fill(made.dtype.type(value))
         return made
 
     def grow(self, record: DeviceArray, need: Any) -> DeviceArray:
         """A larger copy of a record: at least `need` elements, at least twice as many as before."""
+        if self.groups > 1:
+            raise Ungrouped
         larger = self.empty((max(int(need), 2 * record.size),), record.dtype)
         size = record.size * record.dtype.itemsize
         if size:

@@ -16,14 +16,14 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from adjit.errors import DeviceError, MemoryLimitError
-from adjit.runtime.device_memory import DeviceArray, laid_out, local
+from adjit.runtime.device_memory import DeviceArray, Groups, Ungrouped, laid_out, local
 
 _FLAGS = cl.mem_flags.READ_WRITE
 GIVEN_QUEUE: ContextVar[Any] = ContextVar("queue", default=None)
 """The queue that a call was given, in place of its arrays'."""
 
 
-class Device:
+class Device(Groups):
     """The queue of a call. last: (of a queue that runs out of order) the event that the next operation waits for."""
 
     def __init__(self, queue: Any):
@@ -47,7 +47,8 @@ class Device:
     def empty(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory, not initialised."""
         shape, dtype, strides = laid_out(shape, dtype, order)
-        size = math.prod(shape) * dtype.itemsize
+        count = math.prod(shape)
+        size = count * self.groups * dtype.itemsize
         limit = self.queue.device.max_mem_alloc_size
         if size > limit:
             raise _too_large(size, limit, self.queue.device)
@@ -55,7 +56,7 @@ class Device:
             buffer = cl.Buffer(self.context, _FLAGS, max(size, 1))
         except (cl.MemoryError, cl.RuntimeError) as error:
             raise _too_large(size, self.queue.device.global_mem_size, self.queue.device) from error
-        return DeviceArray(buffer, 0, shape, strides, dtype)
+        return DeviceArray(buffer, 0, shape, strides, dtype, self.step(count))
 
     def room(self) -> int:
         """How many bytes the device has at most."""
@@ -70,7 +71,7 @@ class Device:
         made = self.empty(shape, dtype, order)
         if made.size:
             pattern = np.array(value, dtype)
-            size = made.size * made.dtype.itemsize
+            size = made.size * self.groups * made.dtype.itemsize
             self.enqueued(
                 cl.enqueue_fill_buffer(self.queue, made.buffer, pattern, 0, size, wait_for=self.before)
             )
@@ -78,6 +79,8 @@ class Device:
 
     def grow(self, record: DeviceArray, need: Any) -> DeviceArray:
         """A larger copy of a record: at least `need` elements, at least twice as many as before."""
+        if self.groups > 1:
+            raise Ungrouped
         larger = self.empty((max(int(need), 2 * record.size),), record.dtype)
         size = record.size * record.dtype.itemsize
         if size:
