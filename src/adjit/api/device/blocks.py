@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjit.api.blocks import Blocks, Inputs
-from adjit.api.device.moves import Moves, flattened, in_order, order_of, part, position
+from adjit.api.device.moves import Moves, flattened, in_order, of_group, order_of, part, position
 from adjit.api.device.passes import Passes, is_array
 from adjit.api.device.seeds import Units
 from adjit.api.pushes import Pushes
@@ -78,13 +78,21 @@ class Columns:
         if not self.of:
             self.make(device, [t[0].shape if is_array(t[0]) else () for t in tangents], False)
         (size,), width = self._inputs.sizes, len(tangents[0])
-        with device.grouped(groups):
-            for (block,), found in zip(self.of, tangents, strict=True):
-                out = part(block, 0, (block.size,), step=width)
-                if not is_array(found[0]):
-                    self._moves.put(device, out, found, start, 1, width)
-                elif found[0].size:
-                    self._moves.taken(device, out, found, start, size, 1, width)
+        full = min(groups, (size - start) // width)  # the last one may have fewer
+        for (block,), found in zip(self.of, tangents, strict=True):
+            out = part(block, 0, (block.size,), step=width if full > 1 else 0)
+            with device.grouped(full):
+                self._take(device, out, found, start, width if full else 0)
+            if full < groups:
+                rest = [of_group(t, full) if is_array(t) else t for t in found]
+                self._take(device, flattened(block), rest, start + full * width, size - start - full * width)
+
+    def _take(self, device: Any, out: Any, found: Sequence[Any], at: int, count: int) -> None:
+        """The first `count` tangents to columns from `at` on."""
+        if not is_array(found[0]):
+            self._moves.put(device, out, found, at, 1, count)
+        elif found[0].size and count:
+            self._moves.taken(device, out, found, at, self._inputs.count, 1, count)
 
     def results(self, device: Any) -> list[Any]:
         """The blocks, row by row."""

@@ -64,6 +64,10 @@ class Moves:
         """Number r (in C order) of tangent w, of the first `count`, to place `at + r * row + w * lane`."""
         flat = [self.flat(device, t) for t in tangents]
         several = TupleSpec(tuple(map(self._flat, flat)), None)
+        if lane == 1:
+            run = self._program(programs.columns, self._flat(out), _INT, _INT, _INT, several)
+            run(device, out, at, row, count, *flat)
+            return
         run = self._program(programs.taken, self._flat(out), _INT, _INT, _INT, _INT, several)
         run(device, out, at, row, lane, count, *flat)
 
@@ -188,6 +192,11 @@ def part(
     size = flat.dtype.itemsize
     strides = (f_strides if order == "F" else c_strides)(shape, size)
     return DeviceArray(flat.buffer, flat.offset + start * size, shape, strides, flat.dtype, step)
+
+
+def of_group(a: DeviceArray, group: int) -> DeviceArray:
+    """The array of one group, for launches that are for one."""
+    return DeviceArray(a.buffer, a.offset + group * a.step * a.dtype.itemsize, a.shape, a.strides, a.dtype)
 
 
 def position(index: int, shape: tuple[int, ...], order: str) -> int:

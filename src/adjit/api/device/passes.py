@@ -2,7 +2,7 @@
 
 Many passes run in one, where the sink and the seeds know how: each launch is for so many groups of arrays, of which a
 group is what one pass has (`DeviceArray.step`). What the host would have to know of each group (sums) rules it out:
-then a pass follows the other. The last pass is always one alone: it has f's value, and writes what f writes.
+then a pass follows the other. Where f writes its arguments the last pass is one alone, which writes them.
 
 The whole of it is one call on the device: seeds, passes, what is kept of each. So it waits for nothing but what f's
 own host code reads, and is replayed as a CUDA graph as any program is.
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
-from adjit.api.device.moves import moves_of, order_of
+from adjit.api.device.moves import moves_of, of_group, order_of
 from adjit.api.device.seeds import Place, Seeds
 from adjit.api.pushes import Program, Pushes
 from adjit.errors import MemoryLimitError
@@ -82,7 +82,9 @@ class Passes:
         def run(device: Any, *args: Any) -> tuple[Any, ...]:
             leaves, captures = args[:n_leaves], args[n_leaves : n_leaves + n_captures]
             seeds, sink = make(leaves, args[n_leaves + n_captures :])
-            start = self._grouped(device, program, (leaves, captures), (seeds, sink), written)
+            start, value = self._grouped(device, program, (leaves, captures), (seeds, sink), written)
+            if value is not None:
+                return (*value, *sink.results(device))
             while True:
                 stop = min(start + width, seeds.count)
                 given = list(leaves)
@@ -104,25 +106,28 @@ class Passes:
         given: tuple[Sequence[Any], Sequence[Any]],
         ends: tuple[Any, Any],
         written: Sequence[tuple[int, str]],
-    ) -> int:
-        """As many passes at once as there is room for, all but the last. Returns how many directions are done."""
+    ) -> tuple[int, Sequence[Any] | None]:
+        """As many passes at once as there is room for, all but the last where arguments are written.
+
+        Returns: how many directions are done, and f's results where that is all of them.
+        """
         width, (seeds, sink) = program.width, ends
         size = getattr(seeds, "bytes_of_one", 0) if hasattr(sink, "take_groups") else 0
         most = min(_MOST_GROUPS, _ROOM // (width * size)) if size and program not in self._alone else 0
-        start = 0
-        while (groups := min(most, (seeds.count - 1 - start) // width)) > 1:
+        start, value = 0, None
+        while (groups := min(most, _groups(seeds.count - start, width, bool(written)))) > 1:
             try:
                 own = seeds.grouped(device, start, groups, width)
-                tangents = self._several(device, program, given, own, groups, written)
+                value, tangents = self._several(device, program, given, own, groups, written)
             except Ungrouped:
                 self._alone.add(program)
-                return start
+                return start, None
             except MemoryLimitError:
                 most //= 4
                 continue
             sink.take_groups(device, tangents, start, groups)
             start += groups * width
-        return start
+        return start, value if start >= seeds.count else None
 
     def _several(
         self,
@@ -132,20 +137,32 @@ class Passes:
         seeds: Sequence[Any],
         groups: int,
         written: Sequence[tuple[int, str]],
-    ) -> list[Sequence[Any]]:
-        """The tangents of so many passes. Arguments are left alone."""
+    ) -> tuple[list[Any], list[Sequence[Any]]]:
+        """f's results, and the tangents of so many passes. Arguments are left alone."""
         leaves, captures = list(given[0]), given[1]
         with device.grouped(groups):
             for k, order in written:
                 leaves[k] = self.moves.copy(device, leaves[k], order)
             flat = program.compiled.inner(device, *leaves, *captures, *seeds) or ()
-            return [
+            tangents = [
                 [self._flat(device, t) for t in found]
                 for found in _by_results(flat[program.compiled.n_results :], program.width)
             ]
+        return [self._of_first(device, r) for r in flat[: program.compiled.n_results]], tangents
+
+    def _of_first(self, device: Any, result: Any) -> Any:
+        """A result of the first group in memory of its own; an argument, and a number, as it is."""
+        if not is_array(result) or not result.step:
+            return result
+        return self.moves.copy(device, of_group(result, 0), "C")
 
     def _flat(self, device: Any, tangent: Any) -> Any:
         return self.moves.flat(device, tangent) if is_array(tangent) else tangent
+
+
+def _groups(count: int, width: int, written: bool) -> int:
+    """How many passes so many directions take: without the last one where arguments are written."""
+    return (count - 1) // width if written else -(-count // width)
 
 
 def _by_results(flat: Sequence[Any], width: int) -> list[Sequence[Any]]:

@@ -45,6 +45,17 @@ def taken(out: Any, at: Any, row: Any, lane: Any, count: Any, tangents: Any) -> 
                 out[at + r * row + w * lane] = tangent[r]
 
 
+def columns(out: Any, at: Any, row: Any, count: Any, tangents: Any) -> None:
+    """As `taken` where the tangents go side by side (lane 1): work items that are neighbours write neighbours."""
+    width = len(tangents)
+    for item in prange(len(tangents[0]) * width):
+        r = item // width
+        w = item - r * width
+        for k, tangent in enumerate(tangents):
+            if k == w and w < count:
+                out[at + r * row + w] = tangent[r]
+
+
 def put(out: Any, at: Any, lane: Any, count: Any, numbers: Any) -> None:
     """The first `count` numbers to places `at + w * lane`."""
     for _ in prange(1):
