@@ -40,7 +40,7 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
     of shape `(*out, *in)` and the result's dtype, a number where both are numbers; the tree of the result around
     the tree of what is differentiated by (a tuple for a tuple of `wrt`), None for parts without a derivative.
     Derivatives are with respect to values at entry; arrays that f writes end as the plain call leaves them. Bits
-    do not depend on how many columns a pass carries.
+    do not depend on how many columns a pass carries. Of device arrays the blocks are device arrays.
     Raises: ArgumentError for an unknown `wrt`, for complex arguments, for a function without a result (use
     `aj.pure`); MemoryLimitError, before it is allocated, for a matrix that does not fit.
     """
@@ -69,7 +69,8 @@ def jacobian(f: Callable[..., Any], wrt: Wrt = 0, sparse: Any = False) -> Jacobi
     As `jacfwd`. Counts decide: reverse mode where the result has fewer numbers than forward mode takes passes, by
     what the two cost.
     sparse: True for one `scipy.sparse.csr_array` of shape (outputs, inputs), whose pattern is derived from the program
-    (`aj.sparsity`); or the pattern, anything that SciPy takes for a matrix, which is checked in every call.
+    (`aj.sparsity`); or the pattern, anything that SciPy takes for a matrix, which is checked in every call. Of arrays on
+    CUDA devices the matrix is a `cupyx.scipy.sparse.csr_matrix`, of pyopencl's one of `CompressedRows`.
     Raises: with `sparse` also CheckError where a given pattern lacks entries.
     """
     if sparse is False:

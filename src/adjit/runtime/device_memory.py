@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from adjit.errors import MemoryLimitError
+
 SMALL = 2**31 - 1
 """The greatest span of an array whose places fit into 32 bits."""
 Words = tuple[tuple[int, ...], tuple[int, ...], bool]
@@ -32,6 +34,23 @@ class Groups:
             yield
         finally:
             self.groups = before
+
+    def several(self, count: int, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> list[DeviceArray]:
+        """So many arrays of zeros, side by side in fresh memory where there is room for that."""
+        extents, kind, strides = laid_out(shape, dtype, order)
+        size = math.prod(extents)
+        try:
+            whole = self.zeros((count * size,), kind)
+        except MemoryLimitError:
+            return [self.zeros(shape, dtype, order) for _ in range(count)]
+        return [
+            DeviceArray(whole.buffer, k * size * kind.itemsize, extents, strides, kind, whole.step)
+            for k in range(count)
+        ]
+
+    def zeros(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
+        """Fresh memory of zeros."""
+        raise NotImplementedError
 
     def step(self, size: int) -> int:
         """The step of fresh memory of so many elements."""

@@ -29,7 +29,13 @@ _KERNEL = re.compile(r"^(?:__kernel|extern \"C\" __global__) void [^(]*\((.*)\)$
 
 def parameters_fit(text: str, place: str) -> bool:
     """Whether every kernel of a text has no more parameters than any device of that place takes."""
-    return all(8 * (k.count(",") + 1) <= _PARAMETER_BYTES[place] for k in _KERNEL.findall(text))
+    most = _PARAMETER_BYTES[place] // 8
+    return all(_parameters(k) <= most for k in _KERNEL.findall(text))
+
+
+def _parameters(listed: str) -> int:
+    """How many there are at most: a place stands for two where a launch is for many groups of arrays."""
+    return 1 + listed.count(",") - listed.count("GIVEN(") + listed.count("PLACE(")
 
 
 def device_text(module: Module, results: int, dialect: Dialect) -> str:

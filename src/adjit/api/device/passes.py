@@ -144,7 +144,7 @@ class Passes:
             for k, order in written:
                 leaves[k] = self.moves.copy(device, leaves[k], order)
             flat = program.compiled.inner(device, *leaves, *captures, *seeds) or ()
-            tangents = [
+            tangents: list[Sequence[Any]] = [
                 [self._flat(device, t) for t in found]
                 for found in _by_results(flat[program.compiled.n_results :], program.width)
             ]

@@ -37,7 +37,8 @@ class SparseJacobian(Derivative):
     Columns are the numbers that `wrt` names, side by side, rows those of the result below each other, arrays in C
     order. The pattern is derived from the program (`aj.sparsity`) unless it is given; it and the colouring are kept
     while shapes, integers and bools of the arguments are the same. A pattern that is given, or may be another one for
-    other floats, is checked in every call by one product more.
+    other floats, is checked in every call by one product more. Of device arrays the entries are on the device
+    (`device.sparse`), and a pattern that floats decide has to be given.
     pattern: anything that SciPy takes for a matrix of that shape, entries that may be there stored or not zero.
     symmetric: whether the matrix is (a Hessian): it takes fewer products then.
     """
