@@ -144,6 +144,13 @@ def turned_and_written(a):
     return a.T, b[1] * a[0, 1]
 
 
+def squared_in_place(a):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            a[i, j] = a[i, j] * a[i, j]
+    return a.T, a[:, 1:]
+
+
 def recorded(u):
     for _ in range(3):
         for i in range(1, len(u) - 1):
@@ -155,7 +162,9 @@ def recorded(u):
 MANY = {
     "atomic sums": (aj.jacfwd, scattered, (numbers(40), np.arange(40) % 3)),
     "local memory": (aj.jacfwd, with_local_memory, (numbers(39),)),
-    "two axes": (aj.jacfwd, turned_and_written, (numbers(5, 8),)),
+    "two axes": (aj.jacfwd, lambda a: (a.T * 2.0, a[1:] * a[:-1], a), (numbers(5, 8),)),
+    "a number read": (aj.jacfwd, turned_and_written, (numbers(5, 8),)),
+    "written": (aj.jacfwd, squared_in_place, (numbers(5, 8),)),
     "three axes": (aj.jacfwd, lambda a: a * a[1, 2, 0], (numbers(3, 4, 3),)),
     "sums": (aj.jacfwd, lambda x: (x * np.sum(x), np.sum(x)), (numbers(40),)),
     "records": (aj.hessian, recorded, (numbers(40),)),

@@ -69,8 +69,8 @@ def jacobian(f: Callable[..., Any], wrt: Wrt = 0, sparse: Any = False) -> Jacobi
     As `jacfwd`. Counts decide: reverse mode where the result has fewer numbers than forward mode takes passes, by
     what the two cost.
     sparse: True for one `scipy.sparse.csr_array` of shape (outputs, inputs), whose pattern is derived from the program
-    (`aj.sparsity`); or the pattern, anything that SciPy takes for a matrix, which is checked in every call. Of arrays on
-    CUDA devices the matrix is a `cupyx.scipy.sparse.csr_matrix`, of pyopencl's one of `CompressedRows`.
+    (`aj.sparsity`); or the pattern, anything that SciPy takes for a matrix, which is checked in every call. Of arrays
+    on CUDA devices the matrix is a `cupyx.scipy.sparse.csr_matrix`, of pyopencl's one of `CompressedRows`.
     Raises: with `sparse` also CheckError where a given pattern lacks entries.
     """
     if sparse is False:

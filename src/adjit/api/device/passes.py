@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
-from adjit.api.device.moves import moves_of, of_group, order_of
+from adjit.api.device.moves import in_order, moves_of, of_group, order_of
 from adjit.api.device.seeds import Place, Seeds
 from adjit.api.pushes import Program, Pushes
 from adjit.errors import MemoryLimitError
@@ -145,7 +145,7 @@ class Passes:
                 leaves[k] = self.moves.copy(device, leaves[k], order)
             flat = program.compiled.inner(device, *leaves, *captures, *seeds) or ()
             tangents: list[Sequence[Any]] = [
-                [self._flat(device, t) for t in found]
+                [self._in_order(device, t) for t in found]
                 for found in _by_results(flat[program.compiled.n_results :], program.width)
             ]
         return [self._of_first(device, r) for r in flat[: program.compiled.n_results]], tangents
@@ -156,8 +156,11 @@ class Passes:
             return result
         return self.moves.copy(device, of_group(result, 0), "C")
 
-    def _flat(self, device: Any, tangent: Any) -> Any:
-        return self.moves.flat(device, tangent) if is_array(tangent) else tangent
+    def _in_order(self, device: Any, tangent: Any) -> Any:
+        """A tangent in C's order, which launches for other numbers of groups take as it is."""
+        if not is_array(tangent) or in_order(tangent, "C"):
+            return tangent
+        return self.moves.copy(device, tangent, "C")
 
 
 def _groups(count: int, width: int, written: bool) -> int:
