@@ -12,8 +12,9 @@ from adjit.api.device import sinks
 from adjit.api.device.passes import Passes
 from adjit.api.device.seeds import Given, as_given
 from adjit.api.engine import Engine
+from adjit.api.lanes import Block
 from adjit.api.plan import Leaves, Results
-from adjit.api.pushes import Block, Pushes, Tangent
+from adjit.api.pushes import Pushes, Tangent
 from adjit.api.tangents import active_leaves, collect
 from adjit.ir.structure import Spec
 
@@ -68,7 +69,7 @@ class Batched:
 
 
 class _Given:
-    """Directions that the user gives (`pushes.Seeds`)."""
+    """Directions that the user gives (`lanes.Seeds`)."""
 
     def __init__(self, values: Sequence[Any], count: int):
         self._values, self.count = values, count

@@ -11,8 +11,10 @@ from adjit.api.blocks import Blocks, Inputs, Units
 from adjit.api.derivative import Derivative
 from adjit.api.device.blocks import DeviceJacobian
 from adjit.api.engine import Engine
+from adjit.api.lanes import Block
 from adjit.api.plan import Leaves, leaves_of, renumber
-from adjit.api.pushes import Block, Program, Pushes, cost_of
+from adjit.api.pulls import ROW_COST
+from adjit.api.pushes import PASS_COST, Program, Pushes, cost_of
 from adjit.api.rows import Rows
 from adjit.api.wrt import Wrt, select
 from adjit.errors import ArgumentError
@@ -24,9 +26,6 @@ from adjit.runtime.memory import available
 if TYPE_CHECKING:
     from adjit.api.report import Report
     from adjit.api.sparse.jacobian import SparseJacobian
-
-_PASS_COST, _ROW_COST = 2.0, 3.0
-"""What a forward pass of one tangent and what a reverse sweep cost, in calls of the function."""
 
 _LARGE = 2**26
 """Bytes from which on a matrix is held against the memory that is free, at every call."""
@@ -48,9 +47,10 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
 
 
 def jacrev(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
-    """The Jacobian of f by reverse mode: f once, then a sweep for each number of its result.
+    """The Jacobian of f by reverse mode: f once, then sweeps for up to 16 numbers of its result each.
 
-    As `jacfwd`; the result must be real.
+    As `jacfwd`; the result must be real. Compiled sums over long loops may differ in the last bits with the number of
+    rows that a sweep carries.
     """
     return Jacobian(f, wrt, "jacrev")
 
@@ -273,10 +273,10 @@ class Matrices:
     def _mode(self, leaves: Sequence[Any], inputs: Inputs) -> str:
         if self._kind != "jacobian":
             return "reverse" if self._kind == "jacrev" else "forward"
-        forward = _PASS_COST * cost_of(inputs.count)
-        if forward <= _ROW_COST:  # whatever the result
+        forward = PASS_COST * cost_of(inputs.count)
+        if forward <= ROW_COST:  # whatever the result
             return "forward"
-        return "reverse" if _ROW_COST * self._rows(leaves) < forward else "forward"
+        return "reverse" if ROW_COST * self.rows.cost(self._rows(leaves)) < forward else "forward"
 
     def _rows(self, leaves: Sequence[Any]) -> int:
         """How many numbers the result has."""

@@ -12,8 +12,9 @@ import numpy as np
 from adjit.api.derivative import Derivative
 from adjit.api.device.sparse import DeviceMatrices
 from adjit.api.engine import Engine
+from adjit.api.lanes import Block
 from adjit.api.plan import Leaves
-from adjit.api.pushes import Block, Pushes, Tangent, own_copy
+from adjit.api.pushes import Pushes, Tangent, own_copy
 from adjit.api.rows import Rows
 from adjit.api.sparse.check import disagreeing, named
 from adjit.api.sparse.columns import Columns
@@ -165,6 +166,8 @@ class Matrices:
     def prepared(self, pattern: Pattern, leaves: Sequence[Any], symmetric: bool) -> Prepared:
         """A pattern with all that its use takes."""
         how = compression(pattern, symmetric)
+        if how.mode == "reverse" and self._rows.cost(how.count) == how.count:  # each row is swept alone
+            how = compression(pattern, symmetric, float)
         checked = not pattern.proven
         vector = np.random.default_rng(len(pattern.indices)).standard_normal(pattern.shape[1])
         vectors = self._parts(vector, leaves) if checked else None

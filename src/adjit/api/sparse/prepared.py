@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjit.api.device.moves import moves_of
-from adjit.api.pushes import Block
+from adjit.api.lanes import Block
 from adjit.api.sparse.compression import Compression
 from adjit.api.sparse.graphs import Index
 from adjit.api.sparse.pattern import Pattern
