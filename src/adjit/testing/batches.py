@@ -105,7 +105,7 @@ def _cotangents(value: Any, kinds: Iterator[Leaf], rng: np.random.Generator) -> 
     leaf = next(kinds, None)
     if leaf is None or not leaf.type.differentiable:
         return None
-    several = rng.uniform(-1, 1, (_SEVERAL, *np.shape(value)))
+    several = rng.uniform(-1, 1, (_SEVERAL, *np.asarray(value).shape))
     several[1] = 0.0
     return aj.Batch(several.astype(leaf.number.name))
 
