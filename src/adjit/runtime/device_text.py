@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,22 @@ RESERVED_ON_DEVICE = frozenset({"device", "KERNELS", "SOURCE", "Source"})
 def dialect_of(place: str) -> Dialect:
     """The language of kernels where the arrays are."""
     return CUDA if place == "cuda" else OPENCL
+
+
+_PARAMETER_BYTES = {"cuda": 4096, "opencl": 1024}
+"""What the parameters of a kernel may take on any device. (CUDA from 12.1 on allows 32764.)"""
+_KERNEL = re.compile(r"^(?:__kernel|extern \"C\" __global__) void [^(]*\((.*)\)$", re.MULTILINE)
+
+
+def parameters_fit(text: str, place: str) -> bool:
+    """Whether every kernel of a text has no more parameters than any device of that place takes."""
+    most = _PARAMETER_BYTES[place] // 8
+    return all(_parameters(k) <= most for k in _KERNEL.findall(text))
+
+
+def _parameters(listed: str) -> int:
+    """How many there are at most: a place stands for two where a launch is for many groups of arrays."""
+    return 1 + listed.count(",") - listed.count("GIVEN(") + listed.count("PLACE(")
 
 
 def device_text(module: Module, results: int, dialect: Dialect) -> str:

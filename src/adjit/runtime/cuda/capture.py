@@ -19,7 +19,7 @@ from adjit.runtime.cuda.library import cp, memory, runtime
 from adjit.runtime.cuda.nodes import Nodes
 from adjit.runtime.cuda.table import Table
 from adjit.runtime.cuda.words import WORDS
-from adjit.runtime.device_memory import SMALL, DeviceArray
+from adjit.runtime.device_memory import SMALL, DeviceArray, Ungrouped
 from adjit.runtime.traced import Number, Trace, Unrepeatable
 
 FLOATS = frozenset({float, np.float32, np.float64})
@@ -73,10 +73,12 @@ class Capturing(Device):
     def full(self, shape: tuple[Any, ...], value: Any, dtype: Any, order: str = "C") -> DeviceArray:
         made = self.empty(shape, dtype, order)
         if made.size:
-            self._moved("fill", made, made.size, self._number(value, made.dtype.name))
+            self._moved("fill", made, made.size * self.groups, self._number(value, made.dtype.name))
         return made
 
     def grow(self, record: DeviceArray, need: Any) -> DeviceArray:
+        if self.groups > 1:
+            raise Ungrouped
         larger = self.empty((max(int(need), 2 * record.size),), record.dtype)
         if record.size:
             source = self._table.address(record.buffer.slot)
@@ -116,11 +118,11 @@ class Capturing(Device):
         index = "i"
         for kind, a in zip(launch.given, given, strict=True):
             if type(a) is DeviceArray:
-                flat += (self._table.address(a.buffer.slot), a.offset // a.dtype.itemsize, *a.places(kind))
+                flat += (self._table.address(a.buffer.slot), *a.first(self.groups > 1), *a.places(kind))
                 index = "q" if a.span > SMALL else index
             else:
                 flat.append(self._number(a, kind) if kind in _KINDS else int(a))
-        grid, block = launch.grid(counts)
+        grid, block = launch.grid(counts, self.groups)
         found = list[Number]()
         if launch.totals:
             groups = launch.groups(counts)
