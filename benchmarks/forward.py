@@ -1,4 +1,5 @@
-"""The table of forward mode: tangents carried at once, Jacobians and Hessians beside JAX's, sparse beside dense.
+"""The table of several derivatives at once: tangents and cotangents, Jacobians and Hessians beside JAX's, sparse
+beside dense.
 
     python benchmarks/forward.py [--quick] [--json FILE]
 
@@ -26,6 +27,8 @@ from rich.table import Table
 
 import adjit as aj
 from adjit.api.pushes import COSTS, Program
+from adjit.runtime.lanes import lanes_dtype
+from adjit.runtime.widths import COSTS as SWEEPS
 
 Times = dict[str, float]
 
@@ -95,6 +98,36 @@ def diffusion(u: np.ndarray) -> np.ndarray:
     return rate
 
 
+def readings(p: np.ndarray) -> np.ndarray:
+    """A chain that is stepped in time: a parameter for each link, sixteen readings."""
+    n = len(p)
+    u, out = np.zeros(n), np.zeros(16)
+    for t in range(64):
+        left = 0.0
+        for i in range(n):
+            u[i] = 0.9 * u[i] + 0.1 * np.tanh(p[i] * left + 0.5)
+            left = u[i]
+        out[t % 16] += u[n - 1] * u[t % n]
+    return out
+
+
+def readings_jax(p: Any) -> Any:
+    """A scan over time of scans over the links."""
+
+    def link(left: Any, pair: Any) -> tuple[Any, Any]:
+        old, parameter = pair
+        new = 0.9 * old + 0.1 * jnp.tanh(parameter * left + 0.5)
+        return new, new
+
+    def step(state: Any, t: Any) -> tuple[Any, None]:
+        u, out = state
+        u = jax.lax.scan(link, 0.0, (u, p))[1]
+        return (u, out.at[t % 16].add(u[-1] * u[t % len(p)])), None
+
+    start = jnp.zeros(len(p)), jnp.zeros(16)
+    return jax.lax.scan(step, start, jnp.arange(64))[0][1]
+
+
 TURN = 2e-3
 """Seconds that a call is repeated for in its turn, so that each finds its own memory warm, as in a loop."""
 
@@ -148,6 +181,46 @@ def square(f: Callable[..., Any], form: Callable[..., Any], n: int, seconds: flo
     return {"jacfwd": found["jacfwd"], f"{n} jvps": n * found["one jvp"], "JAX": found["JAX"]}
 
 
+def sweeps(n: int, seconds: float) -> Times:
+    """Microseconds a cotangent of a sweep that carries so many."""
+    u = np.random.default_rng(6).random(n)
+    _, pullback = aj.vjp(burgers, u)
+    compiled, saved = pullback._plan.compiled, pullback._saved
+    calls: dict[str, Callable[[], Any]] = {"1": lambda: compiled.pullback(*saved, np.zeros(n), np.ones(n))}
+    for width in SWEEPS:
+        if width > 1:
+            lanes = (
+                np.ones(n, lanes_dtype(np.dtype(float), width)),
+                np.ones(n, lanes_dtype(np.dtype(float), width)),
+            )
+            calls[str(width)] = partial(_clear_and_sweep, compiled.lanes(width), saved, *lanes)
+    return {name: t / int(name) for name, t in smallest(calls, seconds).items()}
+
+
+def _clear_and_sweep(sweep: Callable[..., Any], saved: Any, shadow: Any, seed: Any) -> None:
+    shadow["lanes"][...] = 0.0
+    seed["lanes"][...] = 1.0
+    sweep(*saved, shadow, seed)
+
+
+def wide(n: int, seconds: float) -> Times:
+    """A Jacobian of 16 by n by reverse mode, 16 single pullbacks with a record each, JAX's Jacobian."""
+    p = np.random.default_rng(7).random(n)
+    ours, theirs, placed = aj.jacrev(readings), jax.jit(jax.jacrev(readings_jax)), jnp.asarray(p)
+    np.testing.assert_allclose(ours(p), theirs(placed), rtol=1e-9, atol=1e-12)
+    unit = np.zeros(16)
+    unit[5] = 1.0
+    found = smallest(
+        {
+            "jacrev": lambda: ours(p),
+            "one vjp": lambda: aj.vjp(readings, p)[1](unit),
+            "JAX": lambda: theirs(placed).block_until_ready(),
+        },
+        seconds,
+    )
+    return {"jacrev": found["jacrev"], "16 vjps": 16 * found["one vjp"], "JAX": found["JAX"]}
+
+
 def second(n: int, large: int, seconds: float) -> Times:
     """A Hessian of n by n and JAX's; at a large n the gradient and a product with the Hessian."""
     x, y = np.random.default_rng(2).random(n), np.random.default_rng(3).random(large)
@@ -190,6 +263,8 @@ def main(
         f"Rosenbrock {n}, a tangent of so many": chunks(n, seconds),
         "Burgers in place, 100 to 100": square(burgers, burgers_jax, 100, seconds),
         "Kuramoto, 100 to 100": square(kuramoto, kuramoto_jax, 100, seconds),
+        "Burgers in place, a cotangent of so many": sweeps(100, seconds),
+        "a chain of 100 links, 16 readings": wide(100, seconds),
         f"Rosenbrock 50; {n}": second(50, n, seconds),
         "diffusion with a branch, 1000": sparse(200 if quick else 1000, seconds),
     }
@@ -200,7 +275,7 @@ def main(
     for name, times in rows.items():
         table.add_row(name, ", ".join(f"{key}: {t:.4g}" for key, t in times.items()))
     console.print(table)
-    chunked, burgers_, kuramoto_, curved, thin = rows.values()
+    chunked, burgers_, kuramoto_, swept, chain, curved, thin = rows.values()
     bars = [
         ("a tangent alone over one of eight, at least 2.5", chunked["1"] / chunked["8"], 2.5),
         ("the same of sixteen", chunked["1"] / chunked["16"], 2.5),
@@ -211,6 +286,9 @@ def main(
         ),
         ("JAX's jacfwd over ours (Burgers), at least 3", burgers_["JAX"] / burgers_["jacfwd"], 3.0),
         ("the same, Kuramoto (whole arrays suit JAX)", kuramoto_["JAX"] / kuramoto_["jacfwd"], 3.0),
+        ("a cotangent alone over one of sixteen (Burgers), at least 2.5", swept["1"] / swept["16"], 2.5),
+        ("16 vjps over jacrev (a chain), at least 4", chain["16 vjps"] / chain["jacrev"], 4.0),
+        ("JAX's jacrev over ours (a chain), at least 2", chain["JAX"] / chain["jacrev"], 2.0),
         ("dense over sparse (prepared), at least 100", thin["dense"] / thin["prepared"], 100.0),
         ("colours, three", 3.0 / thin["colours"], 1.0),
         ("four gradients over an hvp, at least 1", 4 * curved["gradient"] / curved["hvp"], 1.0),

@@ -18,6 +18,8 @@ from .nvrtc import compile_cuda
 from .places import to_device
 from .programs import PROGRAMS, Program
 
+_GROUPS = ("-DINDEX=int", "-DTABLE", "-DGROUPED")
+
 
 @pytest.fixture(autouse=True)
 def _uncompiled(uncompiled):
@@ -46,7 +48,7 @@ def built(k: Any, *args: Any, ndrange: Any) -> None:
 def test_cuda_compiles_programs_and_their_derivatives(p: Program, cuda: list[str]):
     aj.grad(p.f, wrt=p.wrt).source(*to_device(p.args))
     (text,) = cuda
-    for options in (("-DINDEX=int",), ("-DINDEX=int64",), ("-DINDEX=int", "-DTABLE")):
+    for options in (("-DINDEX=int",), ("-DINDEX=int64",), ("-DINDEX=int", "-DTABLE"), _GROUPS):
         ptx = compile_cuda(text, *options)
         assert ptx.count(".visible .entry") == text.count("__global__")
 

@@ -13,6 +13,7 @@ import pytest
 import adjit as aj
 from adjit.api.plan import Guard
 from adjit.runtime import program as building
+from adjit.runtime import sweeps
 from adjit.runtime.compile import load
 from adjit.testing import checks, first_order, sharing
 from adjit.testing.checks import CheckFailure, Subject, check_function, check_subject
@@ -50,6 +51,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Plant], None]]:
             return change(text)
 
         monkeypatch.setattr(building, "render", rendering)
+        monkeypatch.setattr(sweeps, "render", rendering)
 
     yield planted
     assert any(changed), "the fault was not planted"
@@ -142,9 +144,23 @@ def test_a_shadow_that_is_overwritten_where_it_should_be_added_to(plant: Callabl
 
 
 def test_another_layout_that_gives_other_numbers(plant: Callable[[Plant], None]) -> None:
-    wrong = "da_0[0] *= 1.0 if a_0.flags.c_contiguous else 1.0 + 1e-15 * (a_0.strides[0] < 0)"
+    wrong = "locals().get('da_0', np.ones(1))[0] *= 1.0 if a_0.flags.c_contiguous else 1.0 + 1e-15 * (a_0.strides[0] < 0)"
     plant(in_function("chain_joint", r"( +)return (\(?)result_0", rf"\1{wrong}\n\1return \2result_0"))
     assert kind_of() == "layout"
+
+
+def test_a_lane_of_a_sweep_that_is_wrong(plant: Callable[[Plant], None]) -> None:
+    plant(
+        in_function(
+            "chain_pure_reverse_4|chain_reverse_4", r"vscale\((\w+), ", r"vscale(\1 * [1, 1, 1.1, 1], "
+        )
+    )
+    assert kind_of() == "batch"
+
+
+def test_a_shadow_of_a_batch_that_is_wrong(plant: Callable[[Plant], None]) -> None:
+    plant(in_function("chain_joint", r"lane\((\w+), 2\)\n", r"lane(\1, 1)\n"))
+    assert kind_of() == "batch"
 
 
 @pytest.mark.parametrize("operator", ["check_value_and_grad", "check_vjp"])

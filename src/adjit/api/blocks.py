@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from adjit.api.lanes import Block
 from adjit.api.plan import Leaves, Results
-from adjit.api.pushes import Block, Tangent
+from adjit.api.pushes import Tangent
 from adjit.errors import ArgumentError, MemoryLimitError
 from adjit.ir.types import Array
 from adjit.runtime.arguments import Template, fill
 from adjit.runtime.memory import available, size_text
 
 
-class Inputs:
-    """The active leaves of one call, as one long vector."""
+class Numbers:
+    """The numbers of several leaves, as one long vector."""
 
-    def __init__(self, tree: Leaves, at: Sequence[int], leaves: Sequence[Any]):
-        self.shapes = [leaves[i].shape if tree.is_array(i) else () for i in at]
-        self.weak = [tree.all[i].weak for i in at]
-        self.arrays = [tree.is_array(i) for i in at]
-        self.sizes = [math.prod(shape) for shape in self.shapes]
+    def __init__(self, shapes: Sequence[tuple[int, ...]]):
+        self.shapes = shapes
+        self.sizes = [math.prod(shape) for shape in shapes]
         self.count = sum(self.sizes)
         self.starts = [sum(self.sizes[:k]) for k in range(len(self.sizes))]
 
@@ -37,11 +36,20 @@ class Inputs:
         return out
 
 
-class Units:
-    """The unit vectors of all inputs, one after the other (`pushes.Seeds`)."""
+class Inputs(Numbers):
+    """The active leaves of one call."""
 
-    def __init__(self, inputs: Inputs):
-        self.inputs, self.count = inputs, inputs.count
+    def __init__(self, tree: Leaves, at: Sequence[int], leaves: Sequence[Any]):
+        super().__init__([leaves[i].shape if tree.is_array(i) else () for i in at])
+        self.weak = [tree.all[i].weak for i in at]
+        self.arrays = [tree.is_array(i) for i in at]
+
+
+class Units:
+    """The unit vectors of some numbers, one after the other (`lanes.Seeds`)."""
+
+    def __init__(self, numbers: Numbers):
+        self.numbers, self.count = numbers, numbers.count
         self._set: list[tuple[Block, int, int, int]] = []
 
     def fill(self, blocks: Sequence[Block], start: int, stop: int) -> None:
@@ -49,8 +57,8 @@ class Units:
         for block, low, high, lane in self._set:
             block.set(low, high, lane, 0.0)
         self._set = []
-        for k, low, high in self.inputs.pieces(start, stop):
-            lane = self.inputs.starts[k] + low - start
+        for k, low, high in self.numbers.pieces(start, stop):
+            lane = self.numbers.starts[k] + low - start
             blocks[k].set(low, high, lane, 1.0)
             self._set.append((blocks[k], low, high, lane))
 
@@ -60,25 +68,30 @@ class Blocks:
 
     def __init__(self, results: Results, inputs: Inputs, name: str, memory: int | None):
         self.results, self.inputs = results, inputs
-        self.name, self._memory = name, memory
-        self.of: list[list[np.ndarray[Any, Any]]] = []
+        self.name, self.memory = name, memory
+        self.of: list[list[Any]] = []
+        self._shapes: Sequence[tuple[int, ...]] = ()
 
     def make(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """Memory for the blocks, from the shapes of the leaves of the result that carry a derivative.
 
         Blocks that are there already, of a call before, are set to zero.
         """
+        self._shapes = shapes
         if self.of:
             self._clear(shapes)
             return
         dtypes = [np.dtype(self.results.all[k].number.name) for k in self.results.carrying]
         sizes = [math.prod(s) * d.itemsize * self.inputs.count for s, d in zip(shapes, dtypes, strict=True)]
-        room = available() if self._memory is None else self._memory
-        self.require(sum(sizes), sum(map(math.prod, shapes)), room)
+        self.fit(sum(sizes), sum(map(math.prod, shapes)), available)
         self.of = [
             [np.zeros((*shape, *s), dtype) for s in self.inputs.shapes]
             for shape, dtype in zip(shapes, dtypes, strict=True)
         ]
+
+    def fit(self, size: int, rows: int, room: Callable[[], int]) -> None:
+        """Raise MemoryLimitError where so many bytes are over the limit; without one, more than there is room for."""
+        self.require(size, rows, room() if self.memory is None else self.memory)
 
     def require(self, size: int, rows: int, room: int) -> None:
         """Raise MemoryLimitError where so many bytes are more than there is room for."""
@@ -92,12 +105,16 @@ class Blocks:
     def _clear(self, shapes: Sequence[tuple[int, ...]]) -> None:
         for row, shape in zip(self.of, shapes, strict=True):
             for block, own in zip(row, self.inputs.shapes, strict=True):
-                if block.shape != (*shape, *own):
-                    raise ArgumentError(
-                        f"the result of {self.name}() has shape {shape}, and had another one in the first call",
-                        "prepare again",
-                    )
+                self.same(block.shape, shape, own)
                 block[...] = 0
+
+    def same(self, block: tuple[int, ...], result: tuple[int, ...], own: tuple[int, ...]) -> None:
+        """Raise ArgumentError where a block of a call before has not the shape of this call's."""
+        if tuple(block) != (*result, *own):
+            raise ArgumentError(
+                f"the result of {self.name}() has shape {result}, and had another one in the first call",
+                "prepare again",
+            )
 
     def take(self, tangents: Sequence[Tangent], start: int, stop: int) -> None:
         """The columns of a pass."""
@@ -115,6 +132,21 @@ class Blocks:
             for k, low, high in pieces:
                 at = self.inputs.starts[k] - start
                 self._columns(row, k, shape)[..., low:high] = found[..., at + low : at + high]
+
+    def put(self, found: Sequence[Any], start: int, stop: int) -> None:
+        """The rows of a sweep, counted through all blocks.
+
+        found: for each input an array with an axis more, the last, which is that of the rows.
+        """
+        first = 0
+        for row, shape in zip(self.of, self._shapes, strict=True):
+            size = math.prod(shape)
+            low, high = max(start, first), min(stop, first + size)
+            for block, own, lanes in zip(row, self.inputs.shapes, found, strict=True):
+                if low < high:
+                    rows = block.reshape(size, *own)[low - first : high - first]
+                    rows[...] = np.moveaxis(lanes, -1, 0)[low - start : high - start]
+            first += size
 
     def _columns(self, row: Sequence[np.ndarray[Any, Any]], k: int, shape: tuple[int, ...]) -> Any:
         """Block k of a row, its inputs along one axis."""

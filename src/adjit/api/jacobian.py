@@ -9,9 +9,12 @@ import numpy as np
 
 from adjit.api.blocks import Blocks, Inputs, Units
 from adjit.api.derivative import Derivative
+from adjit.api.device.blocks import DeviceJacobian
 from adjit.api.engine import Engine
+from adjit.api.lanes import Block
 from adjit.api.plan import Leaves, leaves_of, renumber
-from adjit.api.pushes import Block, Program, Pushes, cost_of
+from adjit.api.pulls import ROW_COST
+from adjit.api.pushes import PASS_COST, Program, Pushes, cost_of
 from adjit.api.rows import Rows
 from adjit.api.wrt import Wrt, select
 from adjit.errors import ArgumentError
@@ -23,9 +26,6 @@ from adjit.runtime.memory import available
 if TYPE_CHECKING:
     from adjit.api.report import Report
     from adjit.api.sparse.jacobian import SparseJacobian
-
-_PASS_COST, _ROW_COST = 2.0, 3.0
-"""What a forward pass of one tangent and what a reverse sweep cost, in calls of the function."""
 
 _LARGE = 2**26
 """Bytes from which on a matrix is held against the memory that is free, at every call."""
@@ -39,7 +39,7 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
     of shape `(*out, *in)` and the result's dtype, a number where both are numbers; the tree of the result around
     the tree of what is differentiated by (a tuple for a tuple of `wrt`), None for parts without a derivative.
     Derivatives are with respect to values at entry; arrays that f writes end as the plain call leaves them. Bits
-    do not depend on how many columns a pass carries.
+    do not depend on how many columns a pass carries. Of device arrays the blocks are device arrays.
     Raises: ArgumentError for an unknown `wrt`, for complex arguments, for a function without a result (use
     `aj.pure`); MemoryLimitError, before it is allocated, for a matrix that does not fit.
     """
@@ -47,9 +47,10 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
 
 
 def jacrev(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
-    """The Jacobian of f by reverse mode: f once, then a sweep for each number of its result.
+    """The Jacobian of f by reverse mode: f once, then sweeps for up to 16 numbers of its result each.
 
-    As `jacfwd`; the result must be real.
+    As `jacfwd`; the result must be real. Compiled sums over long loops may differ in the last bits with the number of
+    rows that a sweep carries.
     """
     return Jacobian(f, wrt, "jacrev")
 
@@ -68,7 +69,8 @@ def jacobian(f: Callable[..., Any], wrt: Wrt = 0, sparse: Any = False) -> Jacobi
     As `jacfwd`. Counts decide: reverse mode where the result has fewer numbers than forward mode takes passes, by
     what the two cost.
     sparse: True for one `scipy.sparse.csr_array` of shape (outputs, inputs), whose pattern is derived from the program
-    (`aj.sparsity`); or the pattern, anything that SciPy takes for a matrix, which is checked in every call.
+    (`aj.sparsity`); or the pattern, anything that SciPy takes for a matrix, which is checked in every call. Of arrays
+    on CUDA devices the matrix is a `cupyx.scipy.sparse.csr_matrix`, of pyopencl's one of `CompressedRows`.
     Raises: with `sparse` also CheckError where a given pattern lacks entries.
     """
     if sparse is False:
@@ -206,6 +208,7 @@ class Matrices:
         self.rows = Rows(engine, specs, selection.active, kind)
         self._outputs: dict[Hashable, int] = {}
         self._known: dict[Hashable, _Known] = {}
+        self._on_device = DeviceJacobian(self.pushes, self.rows) if tree.place else None
 
     def inputs(self, leaves: Sequence[Any]) -> Inputs:
         """What is differentiated by, in one call."""
@@ -235,6 +238,8 @@ class Matrices:
     def run(self, values: tuple[Any, ...], buffers: Buffers | None = None) -> tuple[Any, Any]:
         """The value and the Jacobian."""
         leaves = self._tree.of(values)
+        if self._on_device is not None:
+            return self._run_on(self._on_device, leaves, self.buffers(values) if buffers is None else buffers)
         shapes = tuple([getattr(leaf, "shape", ()) for leaf in leaves])
         known = self._known.get(shapes)
         if known is not None:
@@ -257,16 +262,21 @@ class Matrices:
             buffers.matrix, buffers.found = known.rows_of(blocks.of[0][0]), found
         return value, found
 
+    def _run_on(self, device: DeviceJacobian, leaves: Sequence[Any], buffers: Buffers) -> tuple[Any, Any]:
+        blocks = buffers.blocks
+        value = (device.reverse if buffers.units is None else device.forward)(leaves, blocks)
+        return value, blocks.tree(self._wrt)
+
     def _room(self) -> int:
         return available() if self._memory is None else self._memory
 
     def _mode(self, leaves: Sequence[Any], inputs: Inputs) -> str:
         if self._kind != "jacobian":
             return "reverse" if self._kind == "jacrev" else "forward"
-        forward = _PASS_COST * cost_of(inputs.count)
-        if forward <= _ROW_COST:  # whatever the result
+        forward = PASS_COST * cost_of(inputs.count)
+        if forward <= ROW_COST:  # whatever the result
             return "forward"
-        return "reverse" if _ROW_COST * self._rows(leaves) < forward else "forward"
+        return "reverse" if ROW_COST * self.rows.cost(self._rows(leaves)) < forward else "forward"
 
     def _rows(self, leaves: Sequence[Any]) -> int:
         """How many numbers the result has."""

@@ -29,6 +29,7 @@ class Leaves:
         self.all = tuple(leaf for s in specs for leaf in leaves(s))
         pairs = zip(specs, source.signature.names, strict=True)
         self.names = tuple(n for s, name in pairs for n in leaf_names(s, name))
+        self.place = next((leaf.place for leaf in self.all if leaf.place), "")
         self._trivial = all(isinstance(s, Leaf) for s in specs)
         starts, at = [], 0
         for s in specs:
@@ -156,7 +157,7 @@ class Gradients:
 
     Active array leaves get shadows, in the array's dtype and shape, F-ordered where the array is, else
     C-ordered. Adjoints of active scalar leaves come back from the program, in flat order. Both together,
-    shadows first, are what trees of gradients are filled from (`place`, `collect`).
+    shadows first, are what trees of gradients are filled from (`place`, `collect`); `order` has their leaf numbers.
     """
 
     def __init__(self, of: Leaves, active: Sequence[bool]):
@@ -165,7 +166,8 @@ class Gradients:
         scalars = [i for i in on if not of.is_array(i)]
         self._storage = tuple((i, *_storage(of.all[i].type)) for i in arrays)
         self._place = next((of.all[i].place for i in arrays if of.all[i].place), "")
-        self._numbers = {i: k for k, i in enumerate((*arrays, *scalars))}
+        self.order = (*arrays, *scalars)
+        self._numbers = {i: k for k, i in enumerate(self.order)}
         self._makers = [(self._numbers[i], m) for i in scalars if (m := number_maker(of.all[i], own=True))]
 
     def place(self, tree: Template) -> Template:

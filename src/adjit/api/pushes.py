@@ -8,111 +8,51 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from adjit.api.engine import Engine
+from adjit.api.lanes import Block, Seeds
 from adjit.api.plan import Guard, Leaves, Results
 from adjit.api.vjp import require_result
-from adjit.errors import DeviceError
-from adjit.ir.structure import Leaf, Spec
+from adjit.ir.structure import Spec
 from adjit.ir.types import Array
-from adjit.runtime.lanes import lanes_dtype
+from adjit.runtime.places import library_of, place_of
+from adjit.runtime.widths import Widths
+
+PASS_COST = 2.0
+"""What a pass of one tangent costs, in calls of the function."""
 
 COSTS = {1: 1.0, 2: 1.05, 4: 1.2, 8: 1.6, 16: 2.8}
 """What a pass costs that carries so many tangents, over one that carries one (`benchmarks/forward.py`)."""
 
 
-@lru_cache(maxsize=4096)
 def width_for(count: int) -> int:
     """How many tangents each pass carries: the width in `COSTS` with which all passes together cost least.
 
     So all of up to 16 go in one pass, and of many each pass carries 8 or 16. What is left over in a pass is zeros.
     """
-    return min(COSTS, key=lambda w: (_cost(count, w), w))
+    return _WIDTHS.best(count)
 
 
 def cost_of(count: int) -> float:
     """What so many tangents cost, over one."""
-    return _cost(count, width_for(count))
+    return _WIDTHS.cost(count)
 
 
-def _cost(count: int, width: int) -> float:
-    return max(1, -(-count // width)) * COSTS[width]
-
-
-def refuse_places(tree: Leaves, what: str) -> None:
-    """Raise DeviceError for arrays on a device: several derivatives at once are computed on the CPU only."""
-    for leaf, name in zip(tree.all, tree.names, strict=True):
-        if leaf.place:
-            raise DeviceError(
-                f"'{name}' is a device array, and {what} with several derivatives at once is not there for devices yet",
-                "use aj.grad, or aj.jvp, aj.vjp and aj.hvp with one direction at a time, or pass NumPy arrays",
-            )
+_WIDTHS = Widths(COSTS)
 
 
 def own_copy(value: Any) -> Any:
     """A copy of an array, in its order of memory; a number as it is."""
-    return value.copy(order="K") if isinstance(value, np.ndarray) else value
-
-
-class Block:
-    """Tangents of one active leaf: an array's in `lanes`, of its shape and one axis more; a number's in a list."""
-
-    def __init__(self, leaf: Leaf, value: Any, width: int, packed: bool):
-        self.width = width
-        type_, dtype = leaf.type, np.dtype(leaf.number.name)
-        self.is_array = isinstance(type_, Array)
-        if not isinstance(type_, Array):
-            self.zero = dtype.type(0)
-            if packed:
-                box = np.zeros(1, lanes_dtype(dtype, width))
-                self.given: list[Any] = [box]
-                self.lanes: Any = box["lanes"][0]
-            else:
-                self.given = self.lanes = [self.zero] * width
-            return
-        fortran = type_.layout == "F"
-        if packed:
-            base = np.zeros(value.shape, lanes_dtype(dtype, width), "F" if fortran else "C")
-            self.given, self.lanes = [base], base["lanes"]
-            return
-        shape = value.shape[::-1] if fortran else value.shape
-        whole = np.zeros((width, *shape), dtype)
-        self.given = [whole[k, ...].T if fortran else whole[k, ...] for k in range(width)]
-        axes = tuple(range(whole.ndim - 1, 0, -1)) if fortran else tuple(range(1, whole.ndim))
-        self.lanes = whole.transpose((*axes, 0))
-
-    def set(self, low: int, high: int, lane: int, value: float) -> None:
-        """`value` in number `low` (in C's order) for that lane, in the next number for the next lane, and so on."""
-        if not self.is_array:
-            self.lanes[lane] = self.zero + value
-            return
-        places, lanes = np.arange(low, high), np.arange(lane, lane + high - low)
-        shape = self.lanes.shape[:-1]
-        if not shape:
-            self.lanes[lanes] = value
-            return
-        self.lanes[(*(np.unravel_index(places, shape) if len(shape) != 1 else (places,)), lanes)] = value
-
-    def clear(self) -> None:
-        """Zero everywhere."""
-        if isinstance(self.lanes, list):
-            self.lanes[:] = [self.zero] * self.width
-        else:
-            self.lanes[...] = 0
-
-
-class Seeds(Protocol):
-    """Directions: how many, and how a pass gets those from `start` to `stop`."""
-
-    count: int
-
-    def fill(self, blocks: Sequence[Block], start: int, stop: int) -> None:
-        """Write the directions into the lanes, which hold zeros or the directions of the pass before."""
-        ...
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    place = place_of(value)
+    if not place:
+        return value
+    library = library_of(place)
+    return library.private(value, "F" if library.layout_of(value) == "F" else "C")
 
 
 class Sink(Protocol):
@@ -195,7 +135,6 @@ class Pushes:
         self.engine, self.specs, self.active, self._what = engine, specs, active, what
         self._with_value = value
         self.tree = Leaves(engine.source, specs)
-        refuse_places(self.tree, what)
         self.at = tuple(i for i, on in enumerate(active) if on)
         self._programs: dict[int, Program] = {}
         self._guard: Guard | None = None
@@ -206,6 +145,8 @@ class Pushes:
         found = self._programs.get(width)
         if found is None:
             found = Program(self.engine, self.specs, self.active, width, self._with_value)
+            while not found.compiled.fits and found.width > 1:
+                found = Program(self.engine, self.specs, self.active, found.width // 2, self._with_value)
             if not found.compiled.raises:
                 require_result(found.compiled.out, found.results, self.engine.source, self._what)
             self._guard = self._guard or Guard(self.tree, found.compiled)
@@ -218,30 +159,33 @@ class Pushes:
 
     def blocks(self, program: Program, leaves: Sequence[Any]) -> list[Block]:
         """Buffers for the tangents of the active leaves."""
-        return [Block(self.tree.all[i], leaves[i], program.width, program.packed) for i in self.at]
+        return [Block(self.tree.all[i], np.shape(leaves[i]), program.width, program.packed) for i in self.at]
 
     def fill(self, program: Program, leaves: Sequence[Any], matrix: Any) -> tuple[bool, Any]:
         """Every column of a matrix (rows, inputs) in one call of `compiled.columns`.
 
         Returns: whether the matrix has as many rows as the result numbers (else nothing is in it), and the value.
         """
+        self.check(leaves)
+        compiled = program.compiled
+        fits, *flat = compiled.columns(*leaves, *compiled.captures, matrix)
+        return fits, self.value(program, flat)
+
+    def check(self, leaves: Sequence[Any]) -> None:
+        """Raise ArgumentError for arrays that may not be given, once there is a program (see `Guard`)."""
         assert self._guard is not None
         if self._guard.needed:
             self._guard.check(leaves)
-        compiled = program.compiled
-        fits, *flat = compiled.columns(*leaves, *compiled.captures, matrix)
-        return fits, self._value(program, flat)
 
-    def _value(self, program: Program, flat: Sequence[Any]) -> Any:
+    def value(self, program: Program, flat: Sequence[Any]) -> Any:
+        """The function's value, from what a call of the program returned; None where it is not wanted."""
         return program.results.value(flat) if self._with_value else None
 
     def run(self, leaves: Sequence[Any], seeds: Seeds, sink: Sink, blocks: list[Block] | None = None) -> Any:
         """All tangents, to the sink. Returns the value; arrays that f writes end as one plain call leaves them."""
         program = self.program(seeds.count)
         compiled, width = program.compiled, program.width
-        assert self._guard is not None
-        if self._guard.needed:
-            self._guard.check(leaves)
+        self.check(leaves)
         blocks = self.blocks(program, leaves) if blocks is None else blocks
         moved = [b for b, i in zip(blocks, self.at, strict=True) if compiled.written[i]]
         written = [k for k, w in enumerate(compiled.written) if w and self.tree.is_array(k)]
@@ -259,4 +203,4 @@ class Pushes:
             sink.take(program.split(flat), start, stop)
             start = stop
             if start >= seeds.count:
-                return self._value(program, flat)
+                return self.value(program, flat)

@@ -1,4 +1,4 @@
-"""Rows of a Jacobian by reverse mode: one record, a sweep for each number of the result."""
+"""Rows of a Jacobian by reverse mode: one record, sweeps for a few numbers of the result each."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from adjit.api.blocks import Blocks
+from adjit.api.blocks import Blocks, Numbers, Units
 from adjit.api.engine import Engine
 from adjit.api.plan import Guard, Leaves, Results, seed
+from adjit.api.pulls import Pulls
 from adjit.api.pushes import own_copy
 from adjit.api.tangents import zeros
 from adjit.api.vjp import require_result
 from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, Spec
 from adjit.ir.types import Array
+from adjit.runtime.widths import WIDTHS
 
 
 class Rows:
@@ -51,19 +53,35 @@ class Rows:
     def _guard(self) -> Guard:
         return Guard(self._tree, self.compiled)
 
+    @cached_property
+    def pulls(self) -> Pulls:
+        """The sweeps of several rows."""
+        carrying = [self.results.all[k] for k in self.results.carrying]
+        return Pulls(self.compiled, [self._tree.all[i] for i in self._at], carrying)
+
     def count(self, leaves: Sequence[Any]) -> int:
         """How many numbers the result has. Runs the function on copies where only that says it."""
-        carrying = [self.results.all[k] for k in self.results.carrying]
-        if not any(isinstance(leaf.type, Array) for leaf in carrying):
-            return len(carrying)
-        flat = self._forward(list(map(own_copy, leaves)))
-        return sum(
-            math.prod(flat[k].shape) if _is_array(self.results.all[k]) else 1 for k in self.results.carrying
-        )
+        return sum(map(math.prod, self.shapes(leaves)))
 
-    def _forward(self, leaves: Sequence[Any]) -> Sequence[Any]:
+    def cost(self, count: int) -> float:
+        """What sweeps for so many numbers of the result cost, over one for one."""
+        return WIDTHS.cost(count) if self.pulls.width(count) > 1 else float(count)
+
+    def shapes(self, leaves: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The shapes of the results that carry derivatives. Runs the function as `count`."""
+        carrying = [self.results.all[k] for k in self.results.carrying]
+        if not any(map(_is_array, carrying)):
+            return [()] * len(carrying)
+        flat = self._forward(list(map(own_copy, leaves)))
+        return [tuple(flat[k].shape) if _is_array(self.results.all[k]) else () for k in self.results.carrying]
+
+    def check(self, leaves: Sequence[Any]) -> None:
+        """Raise ArgumentError for arrays that may not be given (see `Guard`)."""
         if self._guard.needed:
             self._guard.check(leaves)
+
+    def _forward(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        self.check(leaves)
         return self.compiled.call(*leaves, *self.compiled.captures)
 
     def run(self, leaves: Sequence[Any], blocks: Blocks) -> Any:
@@ -72,7 +90,12 @@ class Rows:
         flat = self._forward(leaves)
         saved = flat[self.results.count :]
         carrying = [(self.results.all[k], flat[k]) for k in self.results.carrying]
-        blocks.make([np.shape(value) for _, value in carrying])
+        outs = [np.shape(value) for _, value in carrying]
+        blocks.make(outs)
+        rows = Units(Numbers(outs))
+        if self.pulls.width(rows.count) > 1:
+            self.pulls.run(saved, shapes, outs, rows, blocks.put)
+            return self.results.value(flat)
         for o, (leaf, value) in enumerate(carrying):
             for place in np.ndindex(np.shape(value)):
                 given = [_zero(*pair) for pair in carrying]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from adjit.api.annotations import Const
 from adjit.api.batches import batched, checked_count, emptied, picked, stacked, unbatched
 from adjit.api.engine import Engine, engine_of
 from adjit.api.plan import Gradients, Guard, Leaves, Results
+from adjit.api.pulls import Given, Pulls, Stacks
 from adjit.api.source import Source, source_of
 from adjit.api.tangents import fit_array, fit_scalar, private, zeros
 from adjit.errors import ArgumentError
@@ -90,6 +91,8 @@ class _Split:
         if not self.compiled.raises:
             require_result(self.compiled.out, self.results, engine.source, "vjp")
         self.gradients = Gradients(tree, active)
+        carrying = [self.results.all[k] for k in self.results.carrying]
+        self.pulls = Pulls(self.compiled, [tree.all[i] for i in self.gradients.order], carrying)
         signature = engine.source.signature
         trees = (_tree(tree, signature, k + prefix, active) for k in range(count))
         self.cotangents = tuple(map(self.gradients.place, trees))
@@ -120,6 +123,11 @@ class Pullback:
         self._kind = kind
         return self
 
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """What the leaves of the value are, in order."""
+        return self._plan.results.all
+
     def __call__(self, ct: Any) -> tuple[Any, ...]:
         return self._run(ct) if self._kind is None else self._kind.call(self._run, (ct,), {})
 
@@ -129,12 +137,20 @@ class Pullback:
         return self._sweep(ct)
 
     def _several(self, cts: Any) -> tuple[Any, ...]:
-        """A sweep for each of a batch."""
-        spec, shapes = self._plan.results.spec, [getattr(s, "shape", s) for s in self._result_shapes]
+        """Sweeps of a batch: of several cotangents each where the program allows it."""
+        plan = self._plan
+        spec, shapes = plan.results.spec, [getattr(s, "shape", s) for s in self._result_shapes]
         count = checked_count(spec, cts, iter(shapes), "the result")
         if count == 0:
             return emptied(self._sweep(None))
-        return stacked([self._sweep(picked(cts, k)) for k in range(count)])
+        if plan.pulls.width(count) == 1:
+            return stacked([self._sweep(picked(cts, k)) for k in range(count)])
+        given = list(_paired(spec, cts, iter(shapes), "the result"))
+        ins = [*self._shapes, *[()] * (len(plan.pulls.inputs) - len(self._shapes))]
+        stacks = Stacks(plan.pulls.inputs, ins, count)
+        outs = [() if shape is None else tuple(shape) for _, _, shape, _ in given]
+        plan.pulls.run(self._saved, ins, outs, Given([ct for _, ct, _, _ in given], count), stacks.take)
+        return tuple(fill(tree, stacks.of) for tree in plan.cotangents)
 
     def _sweep(self, ct: Any) -> tuple[Any, ...]:
         plan = self._plan
@@ -179,16 +195,25 @@ def _any(tree: Template) -> bool:
 
 def _seeds(spec: Spec, ct: Any, shapes: Any, name: str) -> Any:
     """One seed per result leaf that carries derivatives, in its dtype; arrays are private copies."""
+    for leaf, given, shape, named in _paired(spec, ct, shapes, name):
+        yield _seed(leaf, given, shape, named)
+
+
+def _paired(spec: Spec, ct: Any, shapes: Any, name: str) -> Iterator[tuple[Leaf, Any, Any, str]]:
+    """Each result leaf that carries derivatives, what a tree of cotangents has for it (None: zero), its shape and name.
+
+    Raises: ArgumentError where the tree does not have the result's structure.
+    """
     if isinstance(spec, TupleSpec):
         if ct is not None and (not isinstance(ct, tuple) or len(ct) != len(spec.items)):
             reason = f"cotangent of {name} does not have its structure, {describe(spec)}"
             raise ArgumentError(reason, "give a tuple like the result, None for parts without a derivative")
         for k, item in enumerate(spec.items):
-            yield from _seeds(item, None if ct is None else ct[k], shapes, item_name(name, spec, k))
+            yield from _paired(item, None if ct is None else ct[k], shapes, item_name(name, spec, k))
     elif isinstance(spec, Leaf):
         shape = next(shapes)
         if spec.type.differentiable:
-            yield _seed(spec, ct, shape, name)
+            yield spec, ct, shape, name
         elif ct is not None:
             raise ArgumentError(
                 f"{name} is {spec.type} and has no derivative: its cotangent must be None", "give None"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from adjit import rules
-from adjit.codegen.lanes import ON_LANES, in_lanes
+from adjit.codegen.lanes import ON_LANES, has_lanes, in_lanes
 from adjit.codegen.nesting import Plan
 from adjit.ir.core import Atom, Const, Let, Load, Slice, Stmt, Sym, Undef
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array, RefList, Scalar, Type
@@ -159,6 +159,8 @@ class Expressions:
     def _on_lanes(self, let: Let) -> str:
         """A call; numbers beside lanes stay numbers."""
         assert isinstance(let.target.type, Scalar)
+        if let.op == "cast" and not has_lanes(let.args[0]):
+            return f"spread({self.text(let.args[0])}, {let.target.type.lanes})"
         name = ON_LANES[let.op] + (let.target.type.name.removeprefix("float") if let.op == "cast" else "")
         texts = [
             literal(a.value, a.type.single)[0] if isinstance(a, Const) else self.text(a) for a in let.args

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from adjit.ir.core import Let
+from adjit.ir.core import Atom, Let
 from adjit.ir.types import Scalar
 
-_VERSION = 1
+_VERSION = 2
 """Stands in generated text: raised whenever `runtime.lanes` compiles to something else, so that no machine code on
 disk outlives that."""
 
@@ -18,20 +18,36 @@ ON_LANES = {
 """What is printed for an operation on lanes (see `runtime.lanes`)."""
 
 
+def has_lanes(a: Atom) -> bool:
+    """Whether a value is several numbers side by side."""
+    return isinstance(a.type, Scalar) and a.type.lanes > 1
+
+
 def in_lanes(stmt: Let) -> bool:
     """Whether an operation works on lanes."""
-    return any(isinstance(a.type, Scalar) and a.type.lanes > 1 for a in (stmt.target, *stmt.args))
+    return any(map(has_lanes, (stmt.target, *stmt.args)))
 
 
-_CALLED = frozenset(
-    {*ON_LANES.values(), "lanes_at", "put_lane", "put_lanes", "put_row", "spread", "vfloat32", "vfloat64"}
+CALLED = frozenset(
+    {
+        *ON_LANES.values(),
+        "lane",
+        "lanes_at",
+        "put_lane",
+        "put_lanes",
+        "put_row",
+        "spread",
+        "vfloat32",
+        "vfloat64",
+    }
 )
+"""The functions of `runtime.lanes`."""
 
 
-def lanes_imports(text: str, called: set[str]) -> list[str]:
-    """What the text uses of `runtime.lanes`, and the dtypes of its arrays of lanes."""
-    dtypes = sorted(set(re.findall(r"\bfloat(?:32|64)x\d+\b", text)))
-    names = sorted(called & _CALLED)
+def lanes_imports(text: str, called: set[str], listed: set[str]) -> list[str]:
+    """What the text uses of `runtime.lanes`, and the dtypes of its arrays of lanes; `listed`: those in lists."""
+    dtypes = sorted({*listed, *re.findall(r"\bfloat(?:32|64)x\d+\b", text)})
+    names = sorted(called & CALLED)
     if not names and not dtypes:
         return []
     lines = [

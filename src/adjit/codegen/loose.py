@@ -40,7 +40,7 @@ class _Loose(Rewriter):
 def _marked(loop: Loop) -> Loop:
     marked: dict[int, tuple[Let, ...]] = {}
     for p, after in zip(loop.params, loop.nexts, strict=True):
-        if not (isinstance(p.type, Scalar) and p.type.is_float):
+        if not (isinstance(p.type, Scalar) and p.type.is_float and p.type.lanes == 1):
             continue
         for let, term in sum_of(p, after, loop) or ():
             before = next(a for a in let.args if a is not term)

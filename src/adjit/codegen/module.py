@@ -61,11 +61,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Glue:
-    """A compiled function that runs steps and returns the tuple of its results (None if it has none)."""
+    """A compiled function that runs steps, or lines as they are, and returns the tuple of its results (None if it has
+    none).
+    """
 
     name: str
     params: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Step | str, ...]
     results: tuple[str, ...]
     nogil: bool = False
 
@@ -273,7 +275,7 @@ def _reads(text: str, module: str) -> bool:
 
 def _imports(text: str, called: set[str], lists: list[Array]) -> str:
     scalars = called & _SCALARS
-    scalars |= {a.dtype.name for a in lists if not a.dtype.is_bool}
+    scalars |= {a.dtype.name for a in lists if not a.dtype.is_bool and a.dtype.lanes == 1}
     lines = [f"import {m}" for m in ("cmath", "ctypes", "math") if _reads(text, m)]
     constants = _constants(text)
     lines += [f"from math import {', '.join(constants)}"] if constants else []
@@ -292,7 +294,9 @@ def _imports(text: str, called: set[str], lists: list[Array]) -> str:
     extending = [name for name in ("intrinsic", "overload") if f"@{name}" in text]
     lines += [f"from numba.extending import {', '.join(extending)}"] if extending else []
     lines += ["from numpy.lib.stride_tricks import as_strided"] if "as_strided(" in text else []
-    lines += lanes_imports(text, called)
+    in_lanes = {str(a.dtype) for a in lists if a.dtype.lanes > 1}
+    lines += ["from numba import from_dtype"] if in_lanes else []
+    lines += lanes_imports(text, called, in_lanes)
     if lists:
         lines += ["from numba.typed import List", ""]
         lines += [f"{array_name(a)} = {_array_type(a)}" for a in lists]
@@ -301,6 +305,7 @@ def _imports(text: str, called: set[str], lists: list[Array]) -> str:
 
 def _array_type(a: Array) -> str:
     dtype = "types.boolean" if a.dtype.is_bool else a.dtype.name
+    dtype = f"from_dtype({a.dtype})" if a.dtype.lanes > 1 else dtype
     lock = ", readonly=True" if a.readonly else ""
     return f'types.Array({dtype}, {a.ndim}, "{a.layout}"{lock})'
 
@@ -349,6 +354,9 @@ def _glue(glue: Glue) -> str:
     lines = [f"@njit(cache=True{', nogil=True' if glue.nogil else ''})"]
     lines.append(f"def {glue.name}({', '.join(glue.params)}):")
     for step in glue.steps:
+        if isinstance(step, str):
+            lines.append(f"    {step}")
+            continue
         call = f"{step.callee}({', '.join(step.args)})"
         lines.append(f"    {_tuple(step.targets)} = {call}" if step.targets else f"    {call}")
     lines.append(f"    return {_tuple(glue.results)}" if glue.results else "    return None")

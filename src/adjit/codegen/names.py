@@ -6,9 +6,12 @@ import builtins
 import keyword
 import re
 
+from adjit.codegen.lanes import CALLED as LANES
+
 PRELUDE = frozenset(
     {
-        "math", "cmath", "np", "njit", "inf", "nan", "List", "types", "literally", "adjit", "overload", "as_strided",
+        "math", "cmath", "np", "njit", "inf", "nan", "List", "types", "from_dtype", "lanes_dtype",
+        *LANES, "literally", "adjit", "overload", "as_strided",
         "run_parts", "get_num_threads", "_run_some", "cgutils", "ir", "Status", "excinfo_ptr_t",
         "ctypes", "binding", "intrinsic", "plus", "fourier", "fourier_typed",
         "FFT", "IFFT", "RFFT", "IRFFT", "BACKWARD", "ORTHO", "FORWARD", "_TRANSFORMS", "_NORMS", "_DTYPES",
@@ -23,12 +26,13 @@ PRELUDE = frozenset(
 
 RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | PRELUDE
 
-_ARRAY_TYPE = re.compile(r"\w+_\d+d_[ACF](_readonly)?")  # the Numba types of arrays: float64_1d_C
+_TYPE = re.compile(r"\w+_\d+d_[ACF](_readonly)?|float(32|64)x\d+")
+"""The Numba types of arrays, float64_1d_C, and dtypes of lanes, float64x8."""
 
 
 def is_reserved(name: str) -> bool:
     """Whether generated text may mean something else by the name."""
-    return name in RESERVED or _ARRAY_TYPE.fullmatch(name) is not None
+    return name in RESERVED or _TYPE.fullmatch(name) is not None
 
 
 class Names:
@@ -44,7 +48,7 @@ class Names:
         if base[0].isdigit():
             base = f"t{base}"
         name = base
-        while name in self._taken or _ARRAY_TYPE.fullmatch(name):
+        while name in self._taken or _TYPE.fullmatch(name):
             n = self._next.get(base, 0) + 1
             self._next[base] = n
             name = f"{base}_{n}"

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, models, register_model
+from numba.np.arrayobj import populate_array
 
 
 @cache
@@ -93,6 +95,30 @@ def put_lanes(typing: Any, array: Any, index: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(array, index, value), store
+
+
+@intrinsic
+def lane(typing: Any, array: Any, number: Any) -> Any:
+    """One lane of all elements, as a view: an array of numbers of the same shape."""
+    kind = _of_array(array)
+    made = types.Array(kind.dtype, array.ndim, "A")
+
+    def view(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        fields = context.make_array(sig.args[0])(context, builder, args[0])
+        pointer = builder.bitcast(fields.data, _vector(kind).element.as_pointer())
+        out = context.make_array(made)(context, builder)
+        populate_array(
+            out,
+            data=builder.gep(pointer, [args[1]]),
+            shape=fields.shape,
+            strides=fields.strides,
+            itemsize=context.get_constant(types.intp, kind.dtype.bitwidth // 8),
+            meminfo=fields.meminfo,
+            parent=fields.parent,
+        )
+        return impl_ret_borrowed(context, builder, made, out._getvalue())
+
+    return made(array, types.intp), view
 
 
 @intrinsic
@@ -261,6 +287,7 @@ def plain_lanes() -> dict[str, Any]:
 
     return {
         "lanes_dtype": lanes_dtype,
+        "lane": lambda array, number: array["lanes"][..., number],
         "lanes_at": at,
         "put_lane": put_one,
         "put_lanes": put,

@@ -71,6 +71,9 @@ def _index(x: Any) -> int:
 
 
 def _poison(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.dtype.names:
+        array["lanes"][...] = np.nan
+        return array
     array.fill(
         np.nan if array.dtype.kind in "fc" else np.iinfo(array.dtype).min if array.dtype.kind == "i" else 1
     )
@@ -155,6 +158,7 @@ def plain_namespace() -> dict[str, Any]:
         "get_num_threads": lambda: 1,
         "types": _Types(),
         "List": _List,
+        "from_dtype": lambda dtype: dtype,
         "overload": lambda _: _njit,
     }
     return space | plain_lanes()

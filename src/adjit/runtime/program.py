@@ -18,20 +18,22 @@ from adjit.analysis.certain_races import refuse_certain_races
 from adjit.codegen.accumulate import accumulated
 from adjit.codegen.columns import columns_of
 from adjit.codegen.loose import loose
-from adjit.codegen.module import Glue, Module, Step, Unit, render
-from adjit.codegen.names import RESERVED, Names, is_reserved
+from adjit.codegen.module import Module, Unit, render
+from adjit.codegen.names import is_reserved
 from adjit.errors import ArgumentError, UnsupportedError
 from adjit.ir.core import Call, Function, If, Raise, Span, Stmt, Sym
 from adjit.ir.structure import Spec, TupleSpec, leaves
-from adjit.ir.types import Array
 from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere, walk_program
 from adjit.runtime import cache
 from adjit.runtime.compile import load, only_called_by_others, stored_text, with_room
-from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, dialect_of, entered
+from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, dialect_of, entered, parameters_fit
+from adjit.runtime.joint import joint_glue
 from adjit.runtime.memory import limited
 from adjit.runtime.places import placed
 from adjit.runtime.stack import stack_bytes
+from adjit.runtime.sweeps import Sweeps, Swept
+from adjit.runtime.widths import WIDTHS
 from adjit.transform.bounds import bounds_checked
 from adjit.transform.clean import clean
 from adjit.transform.contract import contract
@@ -48,6 +50,7 @@ from adjit.transform.reverse import Reversed, Wish, reverse
 from adjit.transform.sparsity import sparsity
 from adjit.transform.unread import unread
 from adjit.transform.values_only import values_only
+from adjit.transform.widen import widened
 
 _NO_LIMIT = 2**62
 """Records on a device take what memory there is; an allocation that fails says so."""
@@ -86,6 +89,10 @@ class Request:
         return next((leaf.place for s in self.specs for leaf in leaves(s) if leaf.place), "")
 
 
+def _one_by_one(_: int) -> None:
+    """Of a program without sweeps of several cotangents."""
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A program that is ready to be called (see the module for the conventions).
@@ -95,6 +102,11 @@ class Compiled:
     and says in an IndexError where it was. packed: whether tangents of arrays lie side by side; columns: then all
     columns of a Jacobian in one call (`codegen.columns`), where that is known to do. reasons: why a pattern is that
     of these floats only. copied: the leaves that the plain function writes, and this program copies; empty for none.
+    inner, inner_pullback: (on a device) the host functions themselves, which take the call's
+    `Device` first and have `DeviceArray`s for arrays; fits: whether each kernel has no more parameters than any device
+    takes.
+    lanes: (split) the pullback of so many cotangents at once, from the record of one call; None where each is swept
+    alone (`runtime.sweeps`).
     """
 
     call: Callable[..., Any]
@@ -113,6 +125,10 @@ class Compiled:
     columns: Callable[..., Any] | None = None
     reasons: tuple[tuple[str, Span], ...] = ()
     copied: tuple[bool, ...] = ()
+    inner: Callable[..., Any] | None = None
+    inner_pullback: Callable[..., Any] | None = None
+    fits: bool = True
+    lanes: Callable[[int], Callable[..., Any] | None] = _one_by_one
 
     @property
     def source(self) -> str:
@@ -141,14 +157,13 @@ def _build(request: Request) -> Compiled:
         stored = stored_text(name)
         if stored is not None:
             captures = captures_of(request.f, request.specs, meta["captures"])
-            return _compiled(request, load(stored, place=request.place), meta, captures, lambda: stored)
-    primal = prepared(request, primal_of(request.f, request.specs))
-    made = transformed(request, primal)
-    module, meta = made.module, made.meta
+            namespace = load(stored, place=request.place)
+            return _compiled(request, namespace, meta, captures, lambda: stored, None)
+    text, made, primal = _made(request)
+    meta = made.meta
     meta["captures"] = len(primal.captures)
-    place = request.place
-    text = device_text(module, _shown(meta), dialect_of(place)) if place else render(module)
     meta["lines"] = text.count("\n")
+    meta["fits"] = not request.place or parameters_fit(text, request.place)
     plain = os.environ.get("ADJIT_UNCOMPILED") == "1"
     if key is not None and not plain:
         try:
@@ -156,7 +171,29 @@ def _build(request: Request) -> Compiled:
         except Exception:  # a result type that does not pickle: the program stays in memory
             pass
     namespace = load(text, compiled=not plain, place=request.place)
-    return _compiled(request, namespace, meta, primal.captures, lambda: text)
+    return _compiled(request, namespace, meta, primal.captures, lambda: text, made.sweep)
+
+
+def _made(request: Request) -> tuple[str, Made, Primal]:
+    """The program of a request, and its text."""
+    primal = prepared(request, primal_of(request.f, request.specs))
+    made = transformed(request, primal)
+    place = request.place
+    if place:
+        return device_text(made.module, _shown(made.meta), dialect_of(place)), made, primal
+    return render(made.module), made, primal
+
+
+def _sweeps(request: Request, text: str, sweep: Swept | None) -> Callable[[int], Callable[..., Any] | None]:
+    """The sweeps of several cotangents of a split program."""
+
+    def remake() -> tuple[str, Swept]:
+        again, made, _ = _made(request)
+        assert made.sweep is not None
+        return again, made.sweep
+
+    plain = os.environ.get("ADJIT_UNCOMPILED") == "1"
+    return Sweeps(text, _key(request) is not None, plain, sweep, remake).of
 
 
 def prepared(request: Request, primal: Primal) -> Primal:
@@ -191,17 +228,22 @@ def _compiled(
     meta: dict[str, Any],
     captures: tuple[Any, ...],
     text: Callable[[], str],
+    sweep: Swept | None,
 ) -> Compiled:
     only_called_by_others(namespace, (str(meta[kind]) for kind in ("call", "pullback", "columns")))
     call = with_room(namespace[meta["call"]], meta["lines"])
     pullback = None if meta["pullback"] is None else with_room(namespace[meta["pullback"]], meta["lines"])
+    inner = inner_pullback = None
     if request.place:
-        call = entered(request.place, namespace[meta["call"]], _shown(meta))
+        inner = namespace[meta["call"]]
+        call = entered(request.place, inner, _shown(meta))
         if pullback is not None:
-            pullback = entered(request.place, namespace[str(meta["pullback"])], 0)
+            inner_pullback = namespace[str(meta["pullback"])]
+            pullback = entered(request.place, inner_pullback, 0)
     if meta["recording"]:
         memory = _NO_LIMIT if request.place and request.memory is None else request.memory
         call = limited(call, memory, meta["span"])
+        inner = inner and limited(inner, memory, meta["span"])
     return Compiled(
         call,
         pullback,
@@ -219,6 +261,10 @@ def _compiled(
         meta["columns"] and with_room(namespace[meta["columns"]], meta["lines"]),
         meta["reasons"],
         meta["copied"],
+        inner,
+        inner_pullback,
+        meta["fits"],
+        _sweeps(request, text(), sweep) if meta["lanes"] else _one_by_one,
     )
 
 
@@ -241,11 +287,14 @@ def _refuse_written_captures(request: Request, function: Function, written: set[
 
 @dataclass(frozen=True)
 class Made:
-    """A program before it is rendered. swept: (reverse mode) both sweeps and how they were planned."""
+    """A program before it is rendered. swept: (reverse mode) both sweeps and how they were planned. sweep: (split) the
+    second one, for `runtime.sweeps`.
+    """
 
     module: Module
     meta: dict[str, Any]
     swept: Reversed | None = None
+    sweep: Swept | None = None
 
 
 def transformed(request: Request, primal: Primal) -> Made:
@@ -272,6 +321,7 @@ def transformed(request: Request, primal: Primal) -> Made:
         "located": request.boundscheck or primal.located,
         "packed": False,
         "columns": None,
+        "lanes": False,
     }
     active = tuple(p for p, on in zip(params, request.active, strict=True) if on)
     for p in active:
@@ -337,11 +387,16 @@ def _calls_itself(function: Function) -> bool:
     return any(isinstance(s, Call) and s.callee == function.name for s in walk_program(function))
 
 
-def _units(request: Request, primal: Primal, rev: Reversed, results: int) -> tuple[Unit, Unit]:
-    """Both sweeps. What the first hands to the second comes after the user's `results`."""
+def _units(
+    request: Request, primal: Primal, rev: Reversed, results: int, wide: Function | None = None
+) -> tuple[Unit, Unit]:
+    """Both sweeps, the second one for several cotangents where `wide` is it.
+
+    What the first hands to the second comes after the user's `results`.
+    """
     handed = rev.backward.params[: len(rev.kept) + len(rev.saved)][-len(rev.passed) :] if rev.passed else ()
     forward = _unit(request, primal, rev.forward)
-    backward = _unit(request, primal, _last(request, rev.backward), True)
+    backward = _unit(request, primal, _last(request, wide or rev.backward), True)
     return replace(forward, results=results), replace(backward, handed=handed)
 
 
@@ -359,10 +414,13 @@ def _primal(request: Request, primal: Primal, _: object, meta: dict[str, Any]) -
     return Made(Module((_unit(request, primal, function),), (), _doc(primal, "the primal")), meta)
 
 
+def _in_lanes(request: Request, primal: Primal) -> bool:
+    """Whether lanes may be: not on devices, nor where accesses are checked, which is one at a time."""
+    return not (request.place or request.boundscheck or primal.boundscheck or primal.located)
+
+
 def _forward(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
-    packed = request.packed and not (
-        request.place or request.boundscheck or primal.boundscheck or primal.located
-    )
+    packed = request.packed and _in_lanes(request, primal)
     pushed = forward(primal.function, active, request.width, packed)
     function = pushed.function
     if not request.value and not _calls_itself(function):
@@ -412,43 +470,11 @@ def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         forward = replace(rev.forward, results=rev.forward.results[count:])
         rev = replace(rev, forward=clean(unread(clean(forward, keep_raising=True)), keep_raising=True))
         count = 0
-    units = _units(request, primal, rev, count)
-    glue_name = f"{primal.function.name}_joint"
-    names = _Names(frozenset({glue_name, rev.forward.name, rev.backward.name}))
-    results = tuple(names.fresh(f"result_{k}") for k in range(count))
-    limit = names.fresh("memory_limit")
-    arguments = tuple(names(p) for p in primal.function.params)
-    saved = tuple(names(s) for s in rev.saved)
-    steps = [Step((*results, *saved), rev.forward.name, (*arguments, limit))]
-    arrays = [p for p in active if isinstance(p.type, Array)]
-    scalars = [p for p in active if not isinstance(p.type, Array)]
-    of_array = [
-        [
-            names.fresh(f"d{names(p)}_{w}" if request.width > 1 else f"d{names(p)}")
-            for w in range(request.width)
-        ]
-        for p in arrays
-    ]
-    of_seed = [[names.fresh(f"{names(s)}_{w}") for w in range(request.width)] for s in rev.seeds]
-    of_scalar = [[names.fresh(f"d{names(p)}_{w}") for w in range(request.width)] for p in scalars]
-    for w in range(request.width):
-        targets = tuple(group[w] for group in of_scalar)
-        given = (
-            *(names(p) for p in rev.kept),
-            *saved,
-            *(group[w] for group in of_array),
-            *(group[w] for group in of_seed),
-        )
-        steps.append(Step(targets, rev.backward.name, given))
-    adjoints = [n for group in of_scalar for n in group]
-    shadows = [n for group in of_array for n in group]
-    seeds = [n for group in of_seed for n in group]
-    glue = Glue(
-        glue_name,
-        (*arguments, *shadows, *seeds, limit),
-        tuple(steps),
-        (*results, *adjoints),
-    )
+    wide, lanes = None, WIDTHS.best(request.width)
+    if request.width > 2 and _in_lanes(request, primal) and not request.debug_nans:
+        wide = widened(rev.backward, rev.backward.params[-len(rev.shadows) - len(rev.seeds) :], lanes)
+    units = _units(request, primal, rev, count, wide)
+    glue = joint_glue(primal.function, rev, active, count, request.width, lanes if wide else 1)
     meta.update(call=glue.name, records=rev.records, recording=True, n_results=count)
     return Made(Module(units, (glue,), _doc(primal, "value and gradient")), meta, rev)
 
@@ -464,20 +490,14 @@ def _split(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
     rev = reverse(primal.function, wish)
     units = _units(request, primal, rev, len(primal.function.results))
     meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records, recording=True)
-    return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev)
-
-
-class _Names(Names):
-    """Unique names for the glue function's variables; `functions`: those that it calls."""
-
-    def __init__(self, functions: frozenset[str]) -> None:
-        super().__init__(RESERVED | functions)
-        self._names: dict[Sym, str] = {}
-
-    def __call__(self, s: Sym) -> str:
-        if s not in self._names:
-            self._names[s] = self.fresh(f"{s.name}_{len(self._names)}")
-        return self._names[s]
+    meta["lanes"] = _in_lanes(request, primal) and not request.debug_nans
+    sweep = Swept(
+        rev.backward,
+        len(rev.shadows) + len(rev.seeds),
+        lambda wide: _unit(request, primal, _last(request, wide), True),
+        _doc(primal, "pullback of several cotangents"),
+    )
+    return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev, sweep)
 
 
 def _doc(primal: Primal, what: str) -> str:

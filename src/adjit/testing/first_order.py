@@ -76,13 +76,13 @@ def reverse(subject: Subject, weights: Leaves, values: Sequence[Any] | None = No
 
     def once() -> Leaves:
         placement, shadows = subject.place(values), Placement(seeds, subject.layouts)
-        annotated = _annotated(subject, placement.args, shadows.args, {})
+        annotated = annotated_arguments(subject, placement.args, shadows.args, {})
         with np.errstate(all="ignore"):
             result = aj.autodiff(aj.Reverse, subject.function, *annotated)
         if values is None:
             subject.same_run(result.value, placement, "autodiff(Reverse)")
             require(shadows.intact(), "canary", "autodiff(Reverse) wrote outside a shadow")
-        left, given = shadows.snapshot(), _flat(subject, result.gradients)
+        left, given = shadows.snapshot(), flat_gradients(subject, result.gradients)
         return {k: left[k] if k in weights else given[k] for k in subject.wrt}
 
     first = once()
@@ -104,7 +104,7 @@ def forward(subject: Subject, tangents: Leaves, weights: Leaves) -> tuple[float,
     )
     placement, shadows = subject.place(), Placement(moving, subject.layouts)
     numbers = {k: tangents[k] for k in subject.wrt if k not in subject.arrays}
-    annotated = _annotated(subject, placement.args, shadows.args, numbers)
+    annotated = annotated_arguments(subject, placement.args, shadows.args, numbers)
     with np.errstate(all="ignore"):
         value, tangent = aj.autodiff(aj.Forward, subject.function, *annotated)
     subject.same_run(value, placement, "autodiff(Forward)")
@@ -179,7 +179,9 @@ def check_vjp(subject: Subject, gradient: Leaves) -> None:
     require(quiet, "operators differ", f"cotangents of integers are not None: {cotangents}")
 
 
-def _annotated(subject: Subject, args: Sequence[Any], shadows: Sequence[Any], numbers: Leaves) -> list[Any]:
+def annotated_arguments(
+    subject: Subject, args: Sequence[Any], shadows: Sequence[Any], numbers: Leaves
+) -> list[Any]:
     """The annotated arguments of `autodiff`; numbers in `numbers` are Duplicated, other active ones Active."""
     out: list[Any] = []
     whole = subject.call_args(args, subject.function)
@@ -196,7 +198,8 @@ def _annotated(subject: Subject, args: Sequence[Any], shadows: Sequence[Any], nu
     return out
 
 
-def _flat(subject: Subject, gradients: Sequence[Any]) -> Leaves:
+def flat_gradients(subject: Subject, gradients: Sequence[Any]) -> Leaves:
+    """Gradients of arguments, as `autodiff` gives them, by the numbers of their leaves."""
     found: Leaves = {}
     for (_, _, flat), tree in zip(subject.parameters(), gradients, strict=True):
         parts = leaves(tree) if isinstance(tree, tuple) else [tree] * len(flat)

@@ -24,10 +24,14 @@ from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Span, Stmt, St
 from adjit.ir.visit import Rewriter, inner_targets, operands, targets, walk, yields
 from adjit.transform.counted_records import counted_records, counts_by_floats
 from adjit.transform.kernel_body import Kernel
+from adjit.transform.moved_records import with_records
 from adjit.transform.product_nests import product_nests
 from adjit.transform.residence import Residence
 from adjit.transform.sure_places import sure_places
 from adjit.transform.work_items import KernelWriter
+
+_STEPS = frozenset({"argsort", "cumsum", "matmul", "put"})
+"""Operations of whole arrays that are single steps of the host's part: calls of the device's library."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +52,12 @@ def on_device(
     fresh_name: Callable[[str], str],
     hosts: Iterable[Sym] = (),
     results: int | None = None,
+    products: bool = False,
 ) -> OnDevice:
     """The function for a device (see the module).
 
     hosts: array parameters in the host's memory. results: how many of the results are the user's (None: all).
+    products: whether a library has products of matrices.
     Raises: UnsupportedError, DeviceError, with the line of what stands in the way.
     """
     if function.functions:
@@ -60,7 +66,9 @@ def on_device(
             "write it as a loop, or run it on NumPy arrays",
             function.span,
         )
-    function = sure_places(counted_records(product_nests(function)))
+    hosts = frozenset(hosts)
+    function = counted_records(product_nests(function, products))
+    function = with_records(sure_places(function), hosts, results)
     cutter = _Cutter(function, fresh_name, hosts, results)
     body = cutter.block(function.body)
     main = replace(function, body=body, results=cutter.atoms(function.results))
@@ -163,9 +171,11 @@ class _Cutter(Rewriter):
     # statements
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        if isinstance(stmt, Whole):
+        if isinstance(stmt, Whole) and stmt.op not in _STEPS:
+            spectrum = stmt.op.split("_")[0] in ("fft", "ifft", "rfft", "irfft")
+            why = ": kernels have no complex numbers" if spectrum else ""
             raise UnsupportedError(
-                f"'{stmt.op}' of whole device arrays",
+                f"'{stmt.op}' of whole device arrays{why}",
                 "write it as a kernel, or call it on NumPy arrays",
                 stmt.span,
             )

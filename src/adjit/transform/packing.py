@@ -9,7 +9,7 @@ from adjit.ir.core import Alloc, Call, Custom, Function, Let, Stmt, Sym, Whole
 from adjit.ir.types import Array, RefList, Scalar, Type
 from adjit.ir.visit import inner_targets, targets, walk, walk_program
 
-_OPERATIONS = frozenset({"add", "sub", "mul", "szmul", "fdiv", "neg", "select", "cast"})
+OPERATIONS = frozenset({"add", "sub", "mul", "szmul", "fdiv", "neg", "select", "cast"})
 """What is known on lanes: all that tangents of real numbers are made by."""
 
 
@@ -47,7 +47,7 @@ def _alone(stmt: Stmt, activity: Activity) -> bool:
 def fits_lanes(function: Function) -> bool:
     """Whether every operation on lanes is known."""
     return all(
-        stmt.op in _OPERATIONS
+        stmt.op in OPERATIONS
         for stmt in walk_program(function)
         if isinstance(stmt, Let)
         and any(_lanes(a.type) for a in (stmt.target, *stmt.args))

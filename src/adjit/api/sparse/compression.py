@@ -6,18 +6,22 @@ compressed rows is number `places(...)[k]` of that array.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numba import njit
 
+from adjit.api.pulls import ROW_COST
+from adjit.api.pushes import PASS_COST, cost_of
 from adjit.api.sparse.colouring import grouped, star
 from adjit.api.sparse.graphs import Index
 from adjit.api.sparse.pattern import Pattern
+from adjit.runtime.widths import WIDTHS
 
-PASS_COST, ROW_COST, PASS = 5.0, 3.0, 12
-"""What a pass of twelve tangents and what a reverse sweep cost, in calls of the function (`api.jacobian`)."""
+Cost = Callable[[int], float]
+"""What so many products from the left cost, over one (`api.pulls`)."""
 
 
 @dataclass(frozen=True)
@@ -40,25 +44,29 @@ class Compression:
         return columns * strides[0] + self.colours[rows] * strides[1]
 
 
-def compression(pattern: Pattern, symmetric: bool) -> Compression:
+def compression(pattern: Pattern, symmetric: bool, of_rows: Cost = WIDTHS.cost) -> Compression:
     """The cheapest one: fewest products, by what they cost in each mode."""
     if symmetric:
         colours, count = star(pattern.rows)
         return Compression("forward", colours, count, True)
+
+    def row_cost(colours: int) -> float:
+        return ROW_COST * (of_rows(colours) + 1)
+
     columns = pattern.transposed()
     forward, reverse = _most(pattern.indptr), _most(columns[0])  # at least so many colours
-    if _pass_cost(forward) <= _row_cost(reverse):
+    if _pass_cost(forward) <= row_cost(reverse):
         colours, count = grouped(pattern.rows, columns)
-        if _pass_cost(count) <= _row_cost(reverse):
+        if _pass_cost(count) <= row_cost(reverse):
             return Compression("forward", colours, count)
         rows, row_count = grouped(columns, pattern.rows)
-        if _pass_cost(count) <= _row_cost(row_count):
+        if _pass_cost(count) <= row_cost(row_count):
             return Compression("forward", colours, count)
         return Compression("reverse", rows, row_count)
     rows, row_count = grouped(columns, pattern.rows)
-    if _row_cost(row_count) > _pass_cost(forward):
+    if row_cost(row_count) > _pass_cost(forward):
         colours, count = grouped(pattern.rows, columns)
-        if _pass_cost(count) <= _row_cost(row_count):
+        if _pass_cost(count) <= row_cost(row_count):
             return Compression("forward", colours, count)
     return Compression("reverse", rows, row_count)
 
@@ -68,11 +76,7 @@ def _most(indptr: Index) -> int:
 
 
 def _pass_cost(colours: int) -> float:
-    return PASS_COST * -(-colours // PASS)
-
-
-def _row_cost(colours: int) -> float:
-    return ROW_COST * (colours + 1)
+    return PASS_COST * cost_of(colours)
 
 
 @njit(cache=True)

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from adjit.api.pushes import Block, Program, Tangent
+from adjit.api.lanes import Block
+from adjit.api.pushes import Program, Tangent
 from adjit.api.sparse.graphs import Index
 from adjit.ir.structure import Leaf
 from adjit.ir.types import Array
 
 
 class Directions:
-    """For each colour the sum of the unit vectors of its columns, then a vector of its own (`pushes.Seeds`).
+    """For each colour the sum of the unit vectors of its columns, then a vector of its own (`lanes.Seeds`).
 
     Arguments: colours: one array per active leaf, of its shape, and vectors alike (None: no such direction).
     """

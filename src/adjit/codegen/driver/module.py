@@ -10,7 +10,7 @@ from adjit import rules
 from adjit.codegen.c_family import kernel as c_kernel
 from adjit.codegen.c_family.dialect import Dialect
 from adjit.codegen.driver.host import DEVICE, HostPrinter
-from adjit.codegen.module import GROW, Glue
+from adjit.codegen.module import GROW, Glue, Step
 from adjit.ir.core import Atom, Function
 from adjit.ir.types import Array
 from adjit.transform.kernel_body import Kernel
@@ -80,6 +80,7 @@ def _tuple(items: list[str]) -> str:
 def _glue(glue: Glue) -> str:
     lines = [f"def {glue.name}({', '.join((DEVICE, *glue.params))}):"]
     for step in glue.steps:
+        assert isinstance(step, Step)
         call = f"{step.callee}({', '.join((DEVICE, *step.args))})"
         left = f"({step.targets[0]},)" if len(step.targets) == 1 else ", ".join(step.targets)
         lines.append(f"    {left} = {call}" if step.targets else f"    {call}")

@@ -15,6 +15,7 @@ from adjit.analysis.dependence import may_overwrite_later
 from adjit.analysis.order import Order
 from adjit.analysis.ranges import ranges_of
 from adjit.analysis.regions import Region, Regions
+from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
     Atom,
@@ -239,6 +240,12 @@ class Planner:
         changed = False
         for group in self._groups(loads, stores):
             some_loads, some_stores = group
+            meeting = next(filter(self._meets, some_stores), None)
+            if meeting is not None:
+                self._refuse_unrecorded(some_loads, some_stores, meeting)
+                self.decisions.unrepeatable.update(id(x) for x in some_loads)
+                changed = True
+                continue
             if any(id(x) in self.regions.assumed for x in some_loads) or any(
                 map(self._wanted_back, some_stores)
             ):
@@ -249,6 +256,25 @@ class Planner:
                 self.decisions.unrepeatable.update(id(x) for x in some_loads)
                 changed = True
         return changed
+
+    def _meets(self, store: Store) -> bool:
+        """Whether turns of a parallel loop may update one element there: no turn knows what it held before them all."""
+        region = self.regions.place[id(store)][0]
+        while store.update and region.parent is not None:
+            if isinstance(region.owner, Loop) and region.owner.parallel:
+                return True
+            region = region.parent
+        return False
+
+    def _refuse_unrecorded(self, loads: list[Load], stores: list[Store], meeting: Store) -> None:
+        """Raise UnsupportedError where what such updates change must be put back, and no record will do."""
+        if any(id(x) in self.regions.assumed for x in loads) or any(map(self._wanted_back, stores)):
+            name = meeting.array.name
+            raise UnsupportedError(
+                f"work items may meet in '{name}', and the reverse sweep needs what it held before",
+                f"let what reads it before read a copy: {name}.copy()",
+                meeting.span,
+            )
 
     def _times(self, store: Store) -> float:
         """How many stores it stands for, guessed."""
