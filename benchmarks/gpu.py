@@ -221,6 +221,52 @@ def launches(b: Bench) -> None:
         )
 
 
+def derivatives_at_once(b: Bench) -> None:
+    """Sparse Jacobians of large arrays (JAX has none), dense ones beside JAX's `jacfwd`."""
+    import jax
+    import jax.numpy as jnp
+
+    n = 10**5 if b.quick else 10**6
+    side = int(n**0.5)
+    for name, f, shape in (
+        ("x**2", programs.squares, (n,)),
+        ("five points", programs.neighbours, (side, side)),
+    ):
+        if b.wants(f"sparse jacobian {name}"):
+            b.rows.append(_sparse(b, f"sparse jacobian {name}, n={n:.0e}", f, b.cp.random.rand(*shape)))
+    if b.wants("gradient of sum"):
+        x, grad = b.cp.random.rand(n), aj.grad(lambda x: np.sum(x))
+        jax_ms = b.jax_ms(jax.jit(jax.grad(jnp.sum)), jnp.asarray(x.get()))
+        b.rows.append(Row(f"gradient of sum, n={n:.0e}", b.ms(lambda: grad(x)), jax=jax_ms))
+    for name, f, of_jax, most in (
+        ("x**2", programs.squares, lambda x: x**2, 8192),
+        ("all pairs", programs.all_pairs, programs.jax_all_pairs, 1024),
+    ):
+        for m in (256, 1024, 8192):
+            if m <= (1024 if b.quick else most) and b.wants(f"jacfwd {name}, n={m}"):
+                b.rows.append(_dense(b, f"jacfwd {name}, n={m}", f, of_jax, b.cp.random.rand(m)))
+
+
+def _sparse(b: Bench, name: str, f: Callable[..., Any], x: Any) -> Row:
+    jacobian = aj.jacobian(f, sparse=True)
+    started = time.perf_counter()
+    matrix = jacobian(x)
+    b.cp.cuda.Device().synchronize()
+    first = time.perf_counter() - started
+    return Row(name, b.ms(lambda: jacobian(x)), note=f"{matrix.nnz} entries, first call {first:.1f} s")
+
+
+def _dense(b: Bench, name: str, f: Callable[..., Any], of_jax: Callable[..., Any], x: Any) -> Row:
+    import jax
+    import jax.numpy as jnp
+
+    jacobian, prepared = aj.jacfwd(f), aj.prepare(aj.jacfwd, f, x)
+    given, jax_jacobian = jnp.asarray(x.get()), jax.jit(jax.jacfwd(of_jax))
+    error = float(abs(jacobian(x).get() - np.asarray(jax_jacobian(given))).max())
+    note = f"off JAX's by {error:.0e}; prepared {b.ms(lambda: prepared(x)):.3g}"
+    return Row(name, b.ms(lambda: jacobian(x)), jax=b.jax_ms(jax_jacobian, given), note=note)
+
+
 def table(rows: list[Row]) -> Table:
     """The rows, with bars and whether they were met."""
     shown = Table("program", "time", "bar", "stretch", "met", "JAX", "note")
@@ -247,7 +293,7 @@ def main(
     versions = f"CuPy {cp.__version__}, CUDA {cp.cuda.runtime.runtimeGetVersion()}, JAX {jax.__version__}"
     console = Console(width=190)
     console.print(f"{card}; {versions}; Python {platform.python_version()}, NumPy {np.__version__}")
-    for part in (red_black, bandwidth, total_variation, particles, launches):
+    for part in (red_black, bandwidth, total_variation, particles, launches, derivatives_at_once):
         try:
             part(bench)
         except Exception as error:

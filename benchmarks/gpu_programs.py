@@ -140,3 +140,33 @@ def jax_total_variation() -> tuple[Any, Any]:
         return jnp.sum(jnp.sqrt(a * a + b * b + jnp.float32(1e-6)))
 
     return jax.jit(value), jax.jit(jax.grad(value))
+
+
+def squares(x):
+    """What a Jacobian of a million by a million is taken of: a diagonal."""
+    return x**2
+
+
+def neighbours(u):
+    """A product of three neighbours in the plane: five entries a row."""
+    out = np.zeros_like(u)
+    for i in range(1, u.shape[0] - 1):
+        for j in range(1, u.shape[1] - 1):
+            out[i, j] = u[i, j] * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+    return out
+
+
+def all_pairs(x):
+    """Every number from all others: a Jacobian without zeros."""
+    y = np.zeros_like(x)
+    for i in range(len(x)):
+        for j in range(len(x)):
+            y[i] += np.sin(x[j] - x[i])
+    return y
+
+
+def jax_all_pairs(x):
+    """The same for JAX."""
+    import jax.numpy as jnp
+
+    return jnp.sum(jnp.sin(x[None, :] - x[:, None]), axis=1)

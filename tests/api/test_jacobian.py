@@ -281,3 +281,23 @@ def test_types_of_numbers(uncompiled: None) -> None:
     assert type(aj.jacrev(lambda s: s**4)(3.0)) is float
     assert type(aj.jacfwd(lambda s: s**4)(np.float64(3.0))) is np.float64
     assert type(aj.jacfwd(lambda s: s * s)(np.float32(3.0))) is np.float32
+
+
+def test_other_extents_of_one_are_another_program(uncompiled: None):
+    """Also where a plan builds its programs late, and for another operator of the same function."""
+
+    def product(a, b):
+        return a * b
+
+    few, many = np.array([2.0]), np.arange(1.0, 4.0)
+    assert aj.jacfwd(product)(few, many).tolist() == [[1.0], [2.0], [3.0]]
+    assert np.array_equal(aj.jacfwd(product)(many, many), np.diag(many))
+    for op in (aj.jacrev(product), aj.jacobian(product, sparse=True), aj.jacfwd(product, wrt=1)):
+        for a, b in ((few, many), (many, many), (many, few), (few, few)):
+            found = op(a, b)
+            dense = found if isinstance(found, np.ndarray) else found.toarray()
+            by = 1 if op.wrt == 1 else 0
+            assert np.array_equal(dense, aj.jacfwd(lambda a, b: product(a, b), wrt=by)(a, b))
+    late = aj.jacfwd(product)
+    late.mode(few, many)  # builds nothing
+    assert np.array_equal(late(many, many), np.diag(many))

@@ -130,3 +130,16 @@ def test_bad_input(uncompiled: None) -> None:
         aj.prepare(aj.jvp, loss, (x,), (x,))
     with pytest.raises(aj.ArgumentError, match="prepare does not know jit"):
         aj.prepare(aj.jit, loss, x, 2.0)
+
+
+@pytest.mark.parametrize("op", [aj.jacfwd, aj.jacrev, partial(aj.jacobian, sparse=True), aj.hessian])
+def test_programs_that_broadcast(op, uncompiled):
+    def product(a, b):
+        return np.sum(a * b * a) if op is aj.hessian else a * b * a
+
+    a, b = np.arange(1.0, 4.0), np.array([2.0])
+    prepared = aj.prepare(op, product, a, b)
+    for _ in range(2):
+        found = prepared(a, b)
+        dense = found if isinstance(found, np.ndarray) else found.toarray()
+        assert np.array_equal(dense, np.diag([4.0] * 3 if op is aj.hessian else 4.0 * a))

@@ -12,6 +12,7 @@ from adjit import UnsupportedError
 from adjit.cli import app as application
 from adjit.cli.demonstrate import DIFFERENCES, ROUNDS, Program, measure
 from adjit.cli.demos import gauss_seidel, particles
+from adjit.errors import DeviceError
 
 LINES = ("loss", "gradient norm", "finite differences", "forward", "gradient / forward")
 
@@ -54,6 +55,35 @@ def test_the_gradient_agrees_with_finite_differences(program):
     assert found.gradient_norm > 0
     assert found.worst_difference < 1e-5
     assert len(steps) == 2 + DIFFERENCES + ROUNDS
+
+
+@pytest.mark.parametrize("name", ["particles", "red-black"])
+def test_on_a_device_it_finds_what_it_finds_on_the_cpu(name):
+    pytest.importorskip("pyopencl")
+    step = 1e-6 if name == "particles" else 1e-2
+    given = particles.inputs(60) if name == "particles" else gauss_seidel.inputs(6, 4)
+    here, there = {
+        "particles": (particles.density_loss, particles.density_loss_in_steps),
+        "red-black": (gauss_seidel.red_black_loss, gauss_seidel.red_black_on_device),
+    }[name]
+    want = measure(Program(name, here, given, step))
+    found = measure(Program(name, there, given, step, "opencl"))
+    assert found.loss == pytest.approx(want.loss, rel=1e-12)
+    assert found.gradient_norm == pytest.approx(want.gradient_norm, rel=1e-10)
+    assert found.worst_difference < 1e-5
+
+
+def test_the_command_runs_on_a_device():
+    pytest.importorskip("pyopencl")
+    result = run("demo", "gauss-seidel", "--n", "5", "--sweeps", "3", "--device", "opencl")
+    assert result.exit_code == 0, result.output
+    assert "red-black Gauss-Seidel, n=5, K=3" in result.output and "lexicographic" not in result.output
+
+
+def test_a_device_without_its_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    result = run("demo", "particles", "--device", "cuda")
+    assert isinstance(result.exception, DeviceError) and "adjit[cuda]" in str(result.exception)
 
 
 def test_a_wrong_gradient_would_be_seen(monkeypatch):

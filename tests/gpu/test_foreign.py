@@ -116,6 +116,28 @@ def test_anything_with_the_cuda_array_interface():
     np.testing.assert_allclose(grad.get(), 6.0 * X**2)
 
 
+def test_several_derivatives_at_once():
+    def squares(x):
+        return x * x
+
+    jax.config.update("jax_enable_x64", True)
+    for x, own in ((on(X), torch.Tensor), (jax.numpy.asarray(X), jax.Array)):
+        for op in (aj.jacfwd, aj.jacrev):
+            found = op(squares)(x)
+            assert isinstance(found, own)
+            np.testing.assert_allclose(np.asarray(found.tolist()), np.diag(2.0 * X))
+        matrix = aj.jacobian(squares, sparse=True)(x)
+        np.testing.assert_allclose(matrix.toarray().get(), np.diag(2.0 * X))
+        hessian = aj.hessian(norm)(x, 2.0)
+        np.testing.assert_allclose(np.asarray(hessian.tolist()), np.diag(12.0 * X))
+    eye = torch.eye(3, dtype=torch.float64, device="cuda")
+    _, tangents = aj.jvp(squares, (on(X),), (aj.Batch(eye),))
+    assert isinstance(tangents, torch.Tensor)
+    np.testing.assert_allclose(tangents.cpu(), np.diag(2.0 * X))
+    _, pullback = aj.vjp(squares, on(X))
+    np.testing.assert_allclose(pullback(aj.Batch(eye))[0].cpu(), np.diag(2.0 * X))
+
+
 def test_what_does_not_fit():
     with pytest.raises(aj.ArgumentError, match="dtype float16"):
         aj.grad(norm)(on(X).half(), 2.0)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import adjit as aj
-from tests.kernels import programs as p
 
 from .places import same, to_device
 
@@ -54,12 +53,6 @@ def test_a_while_loop_over_elements():
     refused(
         first, X, reason="this loop over elements of device arrays is no kernel", line="while x[i] > 0.0:"
     )
-
-
-def test_records_that_depend_on_data():
-    reason = "it keeps a number of values for the reverse sweep that depends on data"
-    refused(p.settled, np.abs(X), reason=reason, line="settle(y, x, ndrange=len(x))")
-    refused(p.iterated, X, np.arange(4), reason=reason, line="iterate(y, x, count, ndrange=x.shape[0])")
 
 
 def test_what_libraries_do_for_whole_arrays():

@@ -12,10 +12,13 @@ from adjit.codegen.c_family.dialect import CUDA
 from adjit.codegen.driver.module import kernels_text
 from adjit.runtime import device_text, program
 
+from . import test_counted_records as counted
 from . import test_semantics as semantics
 from .nvrtc import compile_cuda
 from .places import to_device
 from .programs import PROGRAMS, Program
+
+_GROUPS = ("-DINDEX=int", "-DTABLE", "-DGROUPED")
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +48,7 @@ def built(k: Any, *args: Any, ndrange: Any) -> None:
 def test_cuda_compiles_programs_and_their_derivatives(p: Program, cuda: list[str]):
     aj.grad(p.f, wrt=p.wrt).source(*to_device(p.args))
     (text,) = cuda
-    for options in (("-DINDEX=int",), ("-DINDEX=int64",), ("-DINDEX=int", "-DTABLE")):
+    for options in (("-DINDEX=int",), ("-DINDEX=int64",), ("-DINDEX=int", "-DTABLE"), _GROUPS):
         ptx = compile_cuda(text, *options)
         assert ptx.count(".visible .entry") == text.count("__global__")
 
@@ -106,3 +109,22 @@ def test_golden_texts(golden, cuda: list[str]):
     args = to_device((np.ones((3, 4)), np.ones((3, 4))))
     golden("stencil_opencl", aj.grad(smoothed).source(*args).partition('"""\n\n\n')[2])
     golden("stencil_cuda", cuda[-1])
+
+
+def test_cuda_compiles_records_that_are_counted(cuda: list[str]):
+    def roots(x):
+        y = np.zeros_like(x)
+        counted.cube_roots(y, x, 1e-9, ndrange=x.shape)
+        return np.sum(y)
+
+    def settled(u, c):
+        for _ in range(2):
+            counted.settle(u, c, ndrange=len(u))
+        return np.sum(u)
+
+    aj.grad(roots).source(*to_device((counted.GRID,)))
+    aj.grad(settled).source(*to_device((counted.X, counted.C)))
+    assert "fma.rn.f64" in compile_cuda(cuda[0], "-DINDEX=int")
+    for table in ((), ("-DTABLE",)):  # as modules are built that are `strict`
+        assert "fma.rn.f64" not in compile_cuda(cuda[0], "-DINDEX=int", "--fmad=false", *table)
+        compile_cuda(cuda[1], "-DINDEX=int", "--fmad=false", *table)

@@ -81,7 +81,7 @@ class Carried:
         if not isinstance(a, Sym) or a not in self._inside:
             return None if isinstance(a, Undef) else lambda b: a
         stmt = self._made.get(a)
-        if not isinstance(stmt, Let) or stmt.op not in _PLAIN_INTEGERS or stmt.target.type != INT64:
+        if not isinstance(stmt, Let) or not _cannot_fail(stmt) or stmt.target.type != INT64:
             return None
         parts = [self.fixed(x) for x in stmt.args]
         if any(part is None for part in parts):
@@ -135,6 +135,13 @@ class Carried:
         if lo is None or hi is None:
             return None
         return lambda b: trip_count(b, lo(b), hi(b), step)
+
+
+def _cannot_fail(stmt: Let) -> bool:
+    """Whether the statement may be computed where the program does not."""
+    if stmt.op in ("floordiv", "mod") and stmt.fn is None:  # the start of a reversed range in steps
+        return isinstance(stmt.args[1], Const) and stmt.args[1].integer != 0
+    return stmt.op in _PLAIN_INTEGERS
 
 
 class Chain:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from adjit.analysis.carried import Count, Same
+from adjit.analysis.carried import Carried, Count, Same
 from adjit.analysis.device_turns import DeviceTurns, NotItemsError, Turns
 from adjit.ir.builder import Builder
 from adjit.ir.core import ONE, ZERO, Atom, Block, Const, Let, Loop, Slice, Stmt, Sym, View
@@ -117,7 +117,7 @@ def item_nest(loop: Loop, turns: DeviceTurns) -> Nest:
     loops, between, known = [loop], list[Stmt](), [turns.of(loop)]
     before: list[Stmt] = []
     while len(loops) < AXES:
-        found = _only_loop(loops[-1])
+        found = only_loop(loops[-1])
         if found is None:
             break
         heads, inner = found
@@ -144,6 +144,18 @@ def item_nest(loop: Loop, turns: DeviceTurns) -> Nest:
     return Nest(tuple(loops), tuple(between), tuple(known), tuple(before))
 
 
+def axes_of(loop: Loop) -> list[Loop]:
+    """The loops of a nest of parallel turns, outermost first, with as many turns each in every turn of the others."""
+    loops = [loop]
+    carried = Carried(loop)
+    while len(loops) < AXES:
+        found = only_loop(loops[-1])
+        if found is None or not found[1].parallel or carried.trips(found[1]) is None:
+            break
+        loops.append(found[1])
+    return loops
+
+
 def _known_before(count: Count, inside: Set[Sym | None]) -> bool:
     """Whether what a turn counts is known before the nest, of which `inside` is defined by turns."""
     b = Builder()
@@ -163,7 +175,7 @@ def _invariant(heads: Sequence[Stmt], inside: Set[Sym | None]) -> list[Stmt]:
     return found
 
 
-def _only_loop(loop: Loop) -> tuple[list[Stmt], Loop] | None:
+def only_loop(loop: Loop) -> tuple[list[Stmt], Loop] | None:
     """What stands before the one loop that a loop's body is, and that loop, if it carries what the outer one does."""
     *heads, inner = loop.body or (None,)
     if not isinstance(inner, Loop) or inner.index is None or not all(isinstance(s, Let) for s in heads):

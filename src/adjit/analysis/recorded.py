@@ -59,9 +59,34 @@ def recorded(loop: Loop, carried: Carried, candidates: Container[int]) -> list[R
     return found.all() if found.flows() and found.uses() else None
 
 
+@dataclass(frozen=True)
+class Followed:
+    """What a loop's turns do with their records.
+
+    versions: the records in the body, under all their names, by what the loop carries. checks: conditions of the guards
+    that hold records to the limit. kept: the stores that keep cursors.
+    """
+
+    records: list[Recorded]
+    versions: dict[Sym, int]
+    checks: frozenset[Atom]
+    kept: tuple[Store, ...]
+
+
+def followed(loop: Loop, carried: Carried, candidates: Container[int]) -> Followed | None:
+    """As `recorded`, for turns that start from the cursors of the turns in order, wherever these are kept."""
+    found = _Recorded(loop, carried, candidates, as_in_order=True)
+    if not (found.flows() and found.uses()):
+        return None
+    records = found.all()
+    return None if records is None else Followed(records, found.versions(), found.checks(), tuple(found.kept))
+
+
 class _Recorded:
-    def __init__(self, loop: Loop, carried: Carried, candidates: Container[int]):
-        self._loop, self._carried = loop, carried
+    def __init__(self, loop: Loop, carried: Carried, candidates: Container[int], as_in_order: bool = False):
+        """as_in_order: turns start from the cursors of the turns in order, so that these may be kept anywhere."""
+        self._loop, self._carried, self._as_in_order = loop, carried, as_in_order
+        self.kept: list[Store] = []
         self._body = list(walk(loop.body))
         self._made: dict[Sym, Stmt] = {t: s for s in self._body for t in targets(s)}
         self._inside = defined(loop.body)
@@ -81,6 +106,14 @@ class _Recorded:
                     return None
                 self._found[self._cursor_of[k]].buffers.append(k)
         return list(self._found.values())
+
+    def versions(self) -> dict[Sym, int]:
+        """The records, under all their names."""
+        return {s: k for s, k in self._of.items() if isinstance(s, Sym) and isinstance(s.type, Array)}
+
+    def checks(self) -> frozenset[Atom]:
+        """What guards of the limit test."""
+        return frozenset(self._checks)
 
     # what is a cursor, and what a record
 
@@ -198,6 +231,9 @@ class _Recorded:
 
     def _end(self, s: Store, k: int) -> bool:
         """`ends[..] = cursor`, at the end of each turn."""
+        if self._as_in_order:
+            self.kept.append(s)
+            return True
         if id(s) not in self._top or s.value != self._loop.nexts[k] or s.array in self._inside or s.update:
             return False
         place, slot = s.index[0], 0

@@ -283,7 +283,9 @@ class Retyper:
             )
         if rule.takes_integers and not common.differentiable:
             common = FLOAT64
-        if common.differentiable:
+        if rule.any_numbers:
+            b.append(replace(stmt, outs=outs, args=args))
+        elif common.differentiable:
             args = tuple(_converted(b, a, common) for a in args)
             b.append(replace(stmt, outs=outs, args=args))
         elif stmt.op == "matmul":

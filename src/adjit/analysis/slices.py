@@ -40,6 +40,8 @@ class Slices:
         self._order = {id(s): k for k, s in enumerate(self._all)}
         self._own = {s.target for s in self._all if isinstance(s, Alloc)} | empty
         self._place: Alloc | None = None
+        self.stored: dict[int, Store] = {}
+        """The stores to outer memory that the last slice has (see `with_stores`)."""
 
     def _collect(self, block: Block, around: tuple[Stmt, ...]) -> None:
         for s in block:
@@ -59,6 +61,34 @@ class Slices:
             s for s in self._all if not isinstance(s, (*_PURE, Ensure, Raise)) and not self._keeps(s, needed)
         ]
         if any(self._disturbs(s, load) for load in loads for s in stores):
+            return None
+        return self._cut(self._loop.body, needed), needed
+
+    def with_stores(self, wanted: Iterable[Atom], ignored: frozenset[Sym]) -> tuple[Block, set[Sym]] | None:
+        """As `of`, with the stores (`stored`) to outer memory that the turn reads again, which are to be taken back.
+
+        ignored: arrays that no turn reads, so that what is stored there is not in the slice.
+        """
+        wanted = tuple(wanted)
+        self.stored = {}
+        while True:
+            needed = self._needed(wanted)
+            kept = [s for s in self._all if self._keeps(s, needed)]
+            loads = [s for s in kept if isinstance(s, Load)]
+            more = [
+                s
+                for s in self._all
+                if not isinstance(s, (*_PURE, Ensure, Raise))
+                and not (isinstance(s, Store) and s.array in ignored)
+                and not self._keeps(s, needed)
+                and any(self._disturbs(s, load) for load in loads)
+            ]
+            if not all(isinstance(s, Store) for s in more):
+                return None
+            if not more:
+                break
+            self.stored.update((id(s), s) for s in more if isinstance(s, Store))
+        if not all(isinstance(s, (*_PURE, Store)) for s in kept):
             return None
         return self._cut(self._loop.body, needed), needed
 
@@ -84,7 +114,12 @@ class Slices:
         return needed
 
     def _keeps(self, s: Stmt, needed: set[Sym]) -> bool:
-        if s is self._place or any(t in needed for t in targets(s)) or self._fills_own(s, needed):
+        if (
+            s is self._place
+            or id(s) in self.stored
+            or any(t in needed for t in targets(s))
+            or self._fills_own(s, needed)
+        ):
             return True
         if isinstance(s, Loop) and any(p in needed for p in s.params):
             return True

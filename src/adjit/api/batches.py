@@ -12,6 +12,7 @@ from adjit.errors import ArgumentError
 from adjit.ir.structure import Leaf, Spec, TupleSpec
 from adjit.runtime.arguments import describe, item_name
 from adjit.runtime.foreign import mapped
+from adjit.runtime.places import library_of, place_of
 
 
 def batched(tree: Any) -> bool:
@@ -37,7 +38,12 @@ def unbatched(tree: Any) -> Any:
 def fit_batch(values: Any, shape: tuple[int, ...], leaf: Leaf, name: str, what: str) -> np.ndarray[Any, Any]:
     """A batch for a leaf, checked for dtype and shape. Raises ArgumentError."""
     dtype = np.dtype(leaf.number.name)
-    if type(values) is not np.ndarray:
+    if leaf.place and leaf.is_array and place_of(values) != leaf.place:
+        raise ArgumentError(
+            f"the batch of {what}s of {name} must be a device array as {name} is, not {type(values).__name__}",
+            "give one of the same queue",
+        )
+    if not (leaf.place and leaf.is_array) and type(values) is not np.ndarray:
         raise ArgumentError(
             f"the batch of {what}s of {name} must be an array, not {type(values).__name__}",
             "give np.stack(...)",
@@ -99,9 +105,19 @@ def stacked(trees: Sequence[Any]) -> Any:
     if isinstance(first, tuple):
         items = tuple(stacked([t[j] for t in trees]) for j in range(len(first)))
         return type(first)(*items) if hasattr(first, "_fields") else items
-    return None if first is None else np.stack(trees)
+    if first is None:
+        return None
+    place = place_of(first)
+    return library_of(place).stacked(trees) if place else np.stack(trees)
 
 
 def emptied(tree: Any) -> Any:
     """Of a tree, one of arrays that hold none of it: a leading axis of extent zero."""
-    return mapped(tree, lambda v: None if v is None else np.zeros((0, *np.shape(v)), np.asarray(v).dtype))
+    return mapped(tree, _emptied)
+
+
+def _emptied(value: Any) -> Any:
+    place = place_of(value)
+    if place:
+        return library_of(place).empty(value, (0, *value.shape), value.dtype)
+    return None if value is None else np.zeros((0, *np.shape(value)), np.asarray(value).dtype)

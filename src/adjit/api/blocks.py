@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,8 +68,8 @@ class Blocks:
 
     def __init__(self, results: Results, inputs: Inputs, name: str, memory: int | None):
         self.results, self.inputs = results, inputs
-        self.name, self._memory = name, memory
-        self.of: list[list[np.ndarray[Any, Any]]] = []
+        self.name, self.memory = name, memory
+        self.of: list[list[Any]] = []
         self._shapes: Sequence[tuple[int, ...]] = ()
 
     def make(self, shapes: Sequence[tuple[int, ...]]) -> None:
@@ -83,12 +83,15 @@ class Blocks:
             return
         dtypes = [np.dtype(self.results.all[k].number.name) for k in self.results.carrying]
         sizes = [math.prod(s) * d.itemsize * self.inputs.count for s, d in zip(shapes, dtypes, strict=True)]
-        room = available() if self._memory is None else self._memory
-        self.require(sum(sizes), sum(map(math.prod, shapes)), room)
+        self.fit(sum(sizes), sum(map(math.prod, shapes)), available)
         self.of = [
             [np.zeros((*shape, *s), dtype) for s in self.inputs.shapes]
             for shape, dtype in zip(shapes, dtypes, strict=True)
         ]
+
+    def fit(self, size: int, rows: int, room: Callable[[], int]) -> None:
+        """Raise MemoryLimitError where so many bytes are over the limit; without one, more than there is room for."""
+        self.require(size, rows, room() if self.memory is None else self.memory)
 
     def require(self, size: int, rows: int, room: int) -> None:
         """Raise MemoryLimitError where so many bytes are more than there is room for."""
@@ -102,12 +105,16 @@ class Blocks:
     def _clear(self, shapes: Sequence[tuple[int, ...]]) -> None:
         for row, shape in zip(self.of, shapes, strict=True):
             for block, own in zip(row, self.inputs.shapes, strict=True):
-                if block.shape != (*shape, *own):
-                    raise ArgumentError(
-                        f"the result of {self.name}() has shape {shape}, and had another one in the first call",
-                        "prepare again",
-                    )
+                self.same(block.shape, shape, own)
                 block[...] = 0
+
+    def same(self, block: tuple[int, ...], result: tuple[int, ...], own: tuple[int, ...]) -> None:
+        """Raise ArgumentError where a block of a call before has not the shape of this call's."""
+        if tuple(block) != (*result, *own):
+            raise ArgumentError(
+                f"the result of {self.name}() has shape {result}, and had another one in the first call",
+                "prepare again",
+            )
 
     def take(self, tangents: Sequence[Tangent], start: int, stop: int) -> None:
         """The columns of a pass."""

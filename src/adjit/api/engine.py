@@ -24,7 +24,7 @@ from adjit.runtime.captures import watch_of
 from adjit.runtime.places import common_place
 from adjit.runtime.signature import place
 
-_BUILDING = threading.RLock()
+BUILDING = threading.RLock()
 _KEPT = 512
 _stores: OrderedDict[Hashable, dict[Hashable, Any]] = OrderedDict()
 
@@ -47,7 +47,7 @@ class Engine(Generic[P]):
         self._watch = watch_of(source.base)
         self._names = source.signature.names
         self._captured: Hashable = None
-        self._stretches = False  # whether programs depend on which extents are one
+        self._built = threading.local()
         self._plans: dict[Hashable, P] = {}
 
     def plan(self, values: tuple[Any, ...], extra: Hashable = None) -> P:
@@ -60,12 +60,12 @@ class Engine(Generic[P]):
             else:
                 parts.append(cls if cls in SIMPLE else key_of(value, name))
         key: Hashable = tuple(parts)
-        if self._stretches:
-            key = (key, ones_of(values))
         captured = self._watch.key()
         if captured is not self._captured:
             self._switch(captured)
         plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans.get((key, ones_of(values)))
         return self._new(key, values, extra) if plan is None else plan
 
     def compile(self, specs: tuple[Spec, ...], kind: str, active: tuple[bool, ...], **more: Any) -> Any:
@@ -83,7 +83,7 @@ class Engine(Generic[P]):
                 f"{wanted} of a program on a device", "run it on NumPy arrays", place(self.source.base)
             )
         compiled = program.build(request_of(self.source, specs, kind, active, **more))
-        self._stretches = self._stretches or compiled.stretches
+        self._built.stretches = getattr(self._built, "stretches", False) or compiled.stretches
         for wrap, wanted in ((trapping, debugging.get()), (located, compiled.located)):
             if wanted:
                 pullback = compiled.pullback and wrap(compiled.pullback)
@@ -92,7 +92,7 @@ class Engine(Generic[P]):
 
     def _switch(self, captured: Hashable) -> None:
         """Take the plans that belong to these captured values."""
-        with _BUILDING:
+        with BUILDING:
             store = (self._key, captured)
             self._plans = _stores.setdefault(store, {})
             _stores.move_to_end(store)
@@ -101,14 +101,21 @@ class Engine(Generic[P]):
             self._captured = captured
 
     def _new(self, key: Hashable, values: tuple[Any, ...], extra: Any) -> P:
-        with _BUILDING:
+        with BUILDING:
+            at = (key, ones_of(values))
             plan = self._plans.get(key)
             if plan is None:
-                before = self._stretches
+                plan = self._plans.get(at)
+            if plan is None:
                 specs = tuple(spec_of(v, n) for v, n in zip(values, self._names, strict=True))
+                self._built.__dict__.clear()
                 plan = self._make(self, specs, extra)
-                self._plans[(key, ones_of(values)) if self._stretches and not before else key] = plan
+                self._plans[key if self._serves_all() else at] = plan
             return plan
+
+    def _serves_all(self) -> bool:
+        """Whether the plan just made is right whichever extents are one: not where it has built no program yet."""
+        return getattr(self._built, "stretches", True) is False
 
 
 def request_of(
@@ -142,7 +149,7 @@ def engine_of(
     at = (id(source.base), key, source.key)
     kept = _engines.get(at)
     if kept is None:
-        with _BUILDING:
+        with BUILDING:
             kept = _engines[at] = Engine(source, key, make)
             while len(_engines) > _KEPT:
                 del _engines[next(iter(_engines))]

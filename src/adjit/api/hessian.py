@@ -10,6 +10,8 @@ import numpy as np
 
 from adjit.api.blocks import Inputs, Units
 from adjit.api.derivative import Derivative
+from adjit.api.device import seeds, sinks
+from adjit.api.device.passes import Passes
 from adjit.api.engine import Engine
 from adjit.api.grad import grad
 from adjit.api.jacobian import Jacobian
@@ -169,14 +171,34 @@ class _Traces:
     def __init__(self, engine: Engine[Any], specs: tuple[Spec, ...], paths: tuple[str, ...]):
         self._tree = Leaves(engine.source, specs)
         self._pushes = Pushes(engine, specs, select(paths, self._tree).active, "laplacian", value=False)
+        self._passes = Passes(self._pushes) if self._tree.place else None
 
     def run(self, values: tuple[Any, ...]) -> Any:
         """The sum of the second derivatives."""
         leaves = self._tree.of(values)
         inputs = Inputs(self._tree, self._pushes.at, leaves)
+        total = (
+            self._total(leaves, inputs)
+            if self._passes is None
+            else self._total_on(self._passes, leaves, inputs)
+        )
+        return float(total) if all(inputs.weak) else np.asarray(total)[()]
+
+    def _total(self, leaves: Sequence[Any], inputs: Inputs) -> Any:
         trace = _Trace(inputs)
         self._pushes.run(leaves, Units(inputs), trace)
-        return float(trace.total) if all(inputs.weak) else np.asarray(trace.total)[()]
+        return trace.total
+
+    def _total_on(self, passes: Passes, leaves: Sequence[Any], inputs: Inputs) -> Any:
+        program = self._pushes.program(inputs.count)
+
+        def make(own: Sequence[Any], _: Sequence[Any]) -> tuple[seeds.Units, sinks.Trace]:
+            inputs = Inputs(self._tree, self._pushes.at, own)
+            return seeds.Units(passes.moves, inputs, passes.places(program, own)), sinks.Trace(
+                passes.moves, inputs
+            )
+
+        return sum(passes.run("trace", inputs.count, leaves, (), make)[1])
 
 
 class _Trace:

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjit.api.blocks import Blocks, Inputs, Units
 from adjit.api.derivative import Derivative
+from adjit.api.device.blocks import DeviceJacobian
 from adjit.api.engine import Engine
 from adjit.api.lanes import Block
 from adjit.api.plan import Leaves, leaves_of, renumber
@@ -38,7 +39,7 @@ def jacfwd(f: Callable[..., Any], wrt: Wrt = 0) -> Jacobian:
     of shape `(*out, *in)` and the result's dtype, a number where both are numbers; the tree of the result around
     the tree of what is differentiated by (a tuple for a tuple of `wrt`), None for parts without a derivative.
     Derivatives are with respect to values at entry; arrays that f writes end as the plain call leaves them. Bits
-    do not depend on how many columns a pass carries.
+    do not depend on how many columns a pass carries. Of device arrays the blocks are device arrays.
     Raises: ArgumentError for an unknown `wrt`, for complex arguments, for a function without a result (use
     `aj.pure`); MemoryLimitError, before it is allocated, for a matrix that does not fit.
     """
@@ -68,7 +69,8 @@ def jacobian(f: Callable[..., Any], wrt: Wrt = 0, sparse: Any = False) -> Jacobi
     As `jacfwd`. Counts decide: reverse mode where the result has fewer numbers than forward mode takes passes, by
     what the two cost.
     sparse: True for one `scipy.sparse.csr_array` of shape (outputs, inputs), whose pattern is derived from the program
-    (`aj.sparsity`); or the pattern, anything that SciPy takes for a matrix, which is checked in every call.
+    (`aj.sparsity`); or the pattern, anything that SciPy takes for a matrix, which is checked in every call. Of arrays
+    on CUDA devices the matrix is a `cupyx.scipy.sparse.csr_matrix`, of pyopencl's one of `CompressedRows`.
     Raises: with `sparse` also CheckError where a given pattern lacks entries.
     """
     if sparse is False:
@@ -206,6 +208,7 @@ class Matrices:
         self.rows = Rows(engine, specs, selection.active, kind)
         self._outputs: dict[Hashable, int] = {}
         self._known: dict[Hashable, _Known] = {}
+        self._on_device = DeviceJacobian(self.pushes, self.rows) if tree.place else None
 
     def inputs(self, leaves: Sequence[Any]) -> Inputs:
         """What is differentiated by, in one call."""
@@ -235,6 +238,8 @@ class Matrices:
     def run(self, values: tuple[Any, ...], buffers: Buffers | None = None) -> tuple[Any, Any]:
         """The value and the Jacobian."""
         leaves = self._tree.of(values)
+        if self._on_device is not None:
+            return self._run_on(self._on_device, leaves, self.buffers(values) if buffers is None else buffers)
         shapes = tuple([getattr(leaf, "shape", ()) for leaf in leaves])
         known = self._known.get(shapes)
         if known is not None:
@@ -256,6 +261,11 @@ class Matrices:
             known = self._known[shapes] = _Known(program, blocks, self._wrt)
             buffers.matrix, buffers.found = known.rows_of(blocks.of[0][0]), found
         return value, found
+
+    def _run_on(self, device: DeviceJacobian, leaves: Sequence[Any], buffers: Buffers) -> tuple[Any, Any]:
+        blocks = buffers.blocks
+        value = (device.reverse if buffers.units is None else device.forward)(leaves, blocks)
+        return value, blocks.tree(self._wrt)
 
     def _room(self) -> int:
         return available() if self._memory is None else self._memory

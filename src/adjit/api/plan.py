@@ -29,6 +29,7 @@ class Leaves:
         self.all = tuple(leaf for s in specs for leaf in leaves(s))
         pairs = zip(specs, source.signature.names, strict=True)
         self.names = tuple(n for s, name in pairs for n in leaf_names(s, name))
+        self.place = next((leaf.place for leaf in self.all if leaf.place), "")
         self._trivial = all(isinstance(s, Leaf) for s in specs)
         starts, at = [], 0
         for s in specs:

@@ -15,6 +15,7 @@ from adjit.api.hessian import Hessian, hessian
 from adjit.api.jacobian import Jacobian, jacfwd, jacobian, jacrev
 from adjit.errors import ArgumentError
 from adjit.runtime.arguments import flatten, spec_of
+from adjit.runtime.places import library_of, may_share_memory, place_of
 from adjit.runtime.signature import place
 
 
@@ -104,9 +105,9 @@ class Prepared:
 
     def _refuse_own(self, leaves: list[Any]) -> None:
         """Raise ArgumentError where an argument lies in the memory that is about to be written."""
-        arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
+        arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray) or place_of(leaf)]
         for own in self._kind.memory(self._buffers):
-            if any(np.may_share_memory(own, a) for a in arrays):
+            if any(may_share_memory(own, a) for a in arrays):
                 raise ArgumentError(
                     "an argument shares memory with what the last call returned, which this call writes",
                     "pass a copy: p(x.copy())",
@@ -132,14 +133,18 @@ class _Gradient:
 
     def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]:
         for shadow in buffers:
-            shadow[...] = 0
+            place = place_of(shadow)
+            if place:
+                library_of(place).clear(shadow)
+            else:
+                shadow[...] = 0
         value, gradient = found = plan.run(values, buffers)
         if self._both:
             return value, found
         return value, (gradient, value[1]) if self._aux else gradient
 
     def memory(self, buffers: Any) -> list[np.ndarray[Any, Any]]:
-        return [s for s in buffers if isinstance(s, np.ndarray)]
+        return list(buffers)
 
 
 class _Matrix:
@@ -158,7 +163,7 @@ class _Matrix:
         return plan.run(values, buffers)
 
     def memory(self, buffers: Any) -> list[np.ndarray[Any, Any]]:
-        return [block for row in buffers.blocks.of for block in row]
+        return [block for row in buffers.blocks.of for block in row if block.ndim or place_of(block)]
 
 
 class _Sparse:
@@ -176,16 +181,14 @@ class _Sparse:
     def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]:
         leaves = plan.leaves.of(values)
         kept = self._of.kept(plan, values, leaves)
-        if buffers.matrix is not None and kept is buffers.kept and buffers.both is not None:
-            value, products = buffers.both(leaves)
-            products.take(kept.at, out=buffers.matrix.data, mode="clip")
-            return value, buffers.matrix
+        if kept is buffers.kept and buffers.again is not None:
+            return buffers.again(leaves), buffers.matrix
         value, matrix = self._of.run(plan, values, leaves, True)
         if buffers.matrix is not None and matrix.nnz == buffers.matrix.nnz and kept is buffers.kept:
             buffers.matrix.data[...] = matrix.data
         else:  # the first call, or integers or floats have chosen another pattern
             kept = self._of.kept(plan, values, leaves)
-            buffers.matrix, buffers.kept, buffers.both = matrix, kept, plan.both(kept)
+            buffers.matrix, buffers.kept, buffers.again = matrix, kept, plan.again(kept, matrix)
         return value, buffers.matrix
 
     def memory(self, buffers: Any) -> list[np.ndarray[Any, Any]]:
@@ -193,8 +196,8 @@ class _Sparse:
 
 
 class _Entries:
-    """The matrix, the pattern that it has, and how value and products come in one call (see `Matrices.both`)."""
+    """The matrix, the pattern that it has, and how its entries are written again (see `Matrices.again`)."""
 
     matrix: Any = None
     kept: Any = None
-    both: Any = None
+    again: Any = None

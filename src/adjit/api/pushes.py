@@ -16,9 +16,9 @@ from adjit.api.engine import Engine
 from adjit.api.lanes import Block, Seeds
 from adjit.api.plan import Guard, Leaves, Results
 from adjit.api.vjp import require_result
-from adjit.errors import DeviceError
 from adjit.ir.structure import Spec
 from adjit.ir.types import Array
+from adjit.runtime.places import library_of, place_of
 from adjit.runtime.widths import Widths
 
 PASS_COST = 2.0
@@ -44,19 +44,15 @@ def cost_of(count: int) -> float:
 _WIDTHS = Widths(COSTS)
 
 
-def refuse_places(tree: Leaves, what: str) -> None:
-    """Raise DeviceError for arrays on a device: several derivatives at once are computed on the CPU only."""
-    for leaf, name in zip(tree.all, tree.names, strict=True):
-        if leaf.place:
-            raise DeviceError(
-                f"'{name}' is a device array, and {what} with several derivatives at once is not there for devices yet",
-                "use aj.grad, or aj.jvp, aj.vjp and aj.hvp with one direction at a time, or pass NumPy arrays",
-            )
-
-
 def own_copy(value: Any) -> Any:
     """A copy of an array, in its order of memory; a number as it is."""
-    return value.copy(order="K") if isinstance(value, np.ndarray) else value
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    place = place_of(value)
+    if not place:
+        return value
+    library = library_of(place)
+    return library.private(value, "F" if library.layout_of(value) == "F" else "C")
 
 
 class Sink(Protocol):
@@ -139,7 +135,6 @@ class Pushes:
         self.engine, self.specs, self.active, self._what = engine, specs, active, what
         self._with_value = value
         self.tree = Leaves(engine.source, specs)
-        refuse_places(self.tree, what)
         self.at = tuple(i for i, on in enumerate(active) if on)
         self._programs: dict[int, Program] = {}
         self._guard: Guard | None = None
@@ -150,6 +145,8 @@ class Pushes:
         found = self._programs.get(width)
         if found is None:
             found = Program(self.engine, self.specs, self.active, width, self._with_value)
+            while not found.compiled.fits and found.width > 1:
+                found = Program(self.engine, self.specs, self.active, found.width // 2, self._with_value)
             if not found.compiled.raises:
                 require_result(found.compiled.out, found.results, self.engine.source, self._what)
             self._guard = self._guard or Guard(self.tree, found.compiled)
@@ -169,23 +166,26 @@ class Pushes:
 
         Returns: whether the matrix has as many rows as the result numbers (else nothing is in it), and the value.
         """
+        self.check(leaves)
+        compiled = program.compiled
+        fits, *flat = compiled.columns(*leaves, *compiled.captures, matrix)
+        return fits, self.value(program, flat)
+
+    def check(self, leaves: Sequence[Any]) -> None:
+        """Raise ArgumentError for arrays that may not be given, once there is a program (see `Guard`)."""
         assert self._guard is not None
         if self._guard.needed:
             self._guard.check(leaves)
-        compiled = program.compiled
-        fits, *flat = compiled.columns(*leaves, *compiled.captures, matrix)
-        return fits, self._value(program, flat)
 
-    def _value(self, program: Program, flat: Sequence[Any]) -> Any:
+    def value(self, program: Program, flat: Sequence[Any]) -> Any:
+        """The function's value, from what a call of the program returned; None where it is not wanted."""
         return program.results.value(flat) if self._with_value else None
 
     def run(self, leaves: Sequence[Any], seeds: Seeds, sink: Sink, blocks: list[Block] | None = None) -> Any:
         """All tangents, to the sink. Returns the value; arrays that f writes end as one plain call leaves them."""
         program = self.program(seeds.count)
         compiled, width = program.compiled, program.width
-        assert self._guard is not None
-        if self._guard.needed:
-            self._guard.check(leaves)
+        self.check(leaves)
         blocks = self.blocks(program, leaves) if blocks is None else blocks
         moved = [b for b, i in zip(blocks, self.at, strict=True) if compiled.written[i]]
         written = [k for k, w in enumerate(compiled.written) if w and self.tree.is_array(k)]
@@ -203,4 +203,4 @@ class Pushes:
             sink.take(program.split(flat), start, stop)
             start = stop
             if start >= seeds.count:
-                return self._value(program, flat)
+                return self.value(program, flat)

@@ -61,21 +61,27 @@ class Rows:
 
     def count(self, leaves: Sequence[Any]) -> int:
         """How many numbers the result has. Runs the function on copies where only that says it."""
-        carrying = [self.results.all[k] for k in self.results.carrying]
-        if not any(isinstance(leaf.type, Array) for leaf in carrying):
-            return len(carrying)
-        flat = self._forward(list(map(own_copy, leaves)))
-        return sum(
-            math.prod(flat[k].shape) if _is_array(self.results.all[k]) else 1 for k in self.results.carrying
-        )
+        return sum(map(math.prod, self.shapes(leaves)))
 
     def cost(self, count: int) -> float:
         """What sweeps for so many numbers of the result cost, over one for one."""
         return WIDTHS.cost(count) if self.pulls.width(count) > 1 else float(count)
 
-    def _forward(self, leaves: Sequence[Any]) -> Sequence[Any]:
+    def shapes(self, leaves: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The shapes of the results that carry derivatives. Runs the function as `count`."""
+        carrying = [self.results.all[k] for k in self.results.carrying]
+        if not any(map(_is_array, carrying)):
+            return [()] * len(carrying)
+        flat = self._forward(list(map(own_copy, leaves)))
+        return [tuple(flat[k].shape) if _is_array(self.results.all[k]) else () for k in self.results.carrying]
+
+    def check(self, leaves: Sequence[Any]) -> None:
+        """Raise ArgumentError for arrays that may not be given (see `Guard`)."""
         if self._guard.needed:
             self._guard.check(leaves)
+
+    def _forward(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        self.check(leaves)
         return self.compiled.call(*leaves, *self.compiled.captures)
 
     def run(self, leaves: Sequence[Any], blocks: Blocks) -> Any:

@@ -14,6 +14,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 import adjit as aj
+from adjit.cli.place import PLACES, Place
 
 DIFFERENCES = 10
 ROUNDS = 15
@@ -28,11 +29,13 @@ class Program:
     arguments: tuple[Any, ...]
     step: float
     """Step of the central finite differences (unit of the first argument)."""
+    device: str = "cpu"
+    """Where it runs: "cpu", "cuda" or "opencl". On a device the loss is a plain function."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a demonstration found; times in seconds of the processor, medians of interleaved calls."""
+    """What a demonstration found; times in seconds, medians of interleaved calls. On the CPU those of the processor."""
 
     loss: float
     gradient_norm: float
@@ -59,28 +62,37 @@ def demonstrate(program: Program, console: Console | None = None) -> Measured:
 
 def measure(program: Program, advance: Callable[[], None] = lambda: None) -> Measured:
     """Everything that a demonstration prints; `advance` is called after each of its steps."""
-    x, *constants = program.arguments
+    place = PLACES[program.device]()
+    loss_of = program.loss if place.compiled else aj.jit(program.loss)
     gradient_of = aj.value_and_grad(program.loss)
+    x = program.arguments[0]
+    given = tuple(map(place.put, program.arguments))
 
-    program.loss(x, *constants)
+    loss_of(*given)
     advance()
     started = time.perf_counter()
-    loss, gradient = gradient_of(x, *constants)
+    loss, gradient = gradient_of(*given)
+    gradient = place.get(gradient)
     first = time.perf_counter() - started
     advance()
 
+    def moved_loss(place_in_x: tuple[Any, ...], step: float) -> float:
+        moved = x.copy()
+        moved[place_in_x] += step
+        return float(loss_of(place.put(moved), *given[1:]))
+
     worst = 0.0
     for index in np.random.default_rng(1).choice(x.size, min(DIFFERENCES, x.size), replace=False):
-        place = np.unravel_index(index, x.shape)
-        expected = _central_difference(program, x, constants, place)
-        worst = max(worst, abs(gradient[place] - expected) / max(abs(expected), np.finfo(float).tiny))
+        at = np.unravel_index(index, x.shape)
+        expected = (moved_loss(at, program.step) - moved_loss(at, -program.step)) / (2 * program.step)
+        worst = max(worst, abs(gradient[at] - expected) / max(abs(expected), np.finfo(float).tiny))
         advance()
 
     forward: list[float] = []
     reverse: list[float] = []
     for _ in range(ROUNDS):
-        forward.append(_seconds(program.loss, program.arguments))
-        reverse.append(_seconds(gradient_of, program.arguments))
+        forward.append(_seconds(loss_of, given, place))
+        reverse.append(_seconds(gradient_of, given, place))
         advance()
     return Measured(
         loss=float(loss),
@@ -92,22 +104,11 @@ def measure(program: Program, advance: Callable[[], None] = lambda: None) -> Mea
     )
 
 
-def _central_difference(
-    program: Program, x: np.ndarray, constants: list[Any], place: tuple[Any, ...]
-) -> float:
-    moved = x.copy()
-    moved[place] = x[place] + program.step
-    above = program.loss(moved, *constants)
-    moved[place] = x[place] - program.step
-    below = program.loss(moved, *constants)
-    return (above - below) / (2 * program.step)
-
-
-def _seconds(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
-    """Processor time of one call: what else the machine does should not count."""
-    started = time.thread_time()
+def _seconds(function: Callable[..., Any], arguments: tuple[Any, ...], place: Place) -> float:
+    """The time of one call."""
+    started = place.clock()
     function(*arguments)
-    return time.thread_time() - started
+    return place.clock() - started
 
 
 def _table(program: Program, measured: Measured) -> Table:

@@ -158,6 +158,7 @@ class Lowering:
         self.items: list[tuple[str, tuple[Value, ...]]] = []  # of kernels being lowered: name and index
         self.loops = 0  # how many loops are being lowered, one in the other
         self.parallel_loops = 0
+        self.steps: dict[object, Callable[[Lowering, list[Value], ast.AST], Value]] = {}  # see `device_steps`
         self.shared: frozenset[Sym] = frozenset()  # arrays from outside of the outermost parallel loop
         self.in_order = (
             False  # a parallel loop being lowered updates shared arrays in a way that needs an order

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from adjit.frontend import broadcasting, elements, expressions, indexing, slices, stores
 from adjit.frontend.context import Lowering
-from adjit.frontend.values import Axis, Elements, Place, Static, Value, is_array, is_scalar, kind
+from adjit.frontend.values import Axis, Elements, Place, Static, TupleValue, Value, is_array, is_scalar, kind
 from adjit.ir.core import ONE, ZERO, Atom, If, Slice, Sym
 from adjit.ir.types import BOOL, INT64, Array
 
@@ -176,6 +176,10 @@ def masks_all(owner: Value, parts: tuple[Value, ...]) -> bool:
 
 def nonzero(lx: Lowering, mask: Sym, node: ast.AST) -> list[Sym]:
     """`np.nonzero(mask)`: the indices of the elements that are not zero, one array per axis."""
+    if nonzero in lx.steps and not lx.parallel_loops:
+        found = lx.steps[nonzero](lx, [mask], node)
+        assert isinstance(found, TupleValue)
+        return [a for a in found.items if isinstance(a, Sym)]
     whole = elements.whole(lx, mask)
 
     def count(places: tuple[Place, ...], carried: tuple[Atom, ...]) -> tuple[Atom, ...]:

@@ -53,7 +53,9 @@ def call_function(
 
 
 def call_library(lx: Lowering, function: FunctionType, args: Sequence[Value], node: ast.AST) -> Value:
-    """Inline a function of `library`; what it does has the place of the call."""
+    """Inline a function of `library`; what it does has the place of the call. On devices it may be a single step."""
+    if function in lx.steps and not lx.parallel_loops:
+        return lx.steps[function](lx, list(args), node)
     source = read_source(function)
     depend_on(lx, function, source, None)
     frame = open_frame(lx, function, source, None)

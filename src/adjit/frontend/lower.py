@@ -7,7 +7,7 @@ import functools
 from dataclasses import dataclass, field, replace
 
 from adjit.errors import UnsupportedError
-from adjit.frontend import calls, inline, kernels
+from adjit.frontend import calls, device_steps, inline, kernels
 from adjit.frontend.clean import clean
 from adjit.frontend.context import DeadPath, Env, Frame, Lowering
 from adjit.frontend.fence import refuse, span_of
@@ -17,7 +17,7 @@ from adjit.frontend.read_source import read_source, unwrap
 from adjit.frontend.shown import refuse_stale
 from adjit.frontend.values import NONE, Method, Static, TupleValue, Value, atoms, kind, spec_of
 from adjit.ir.core import Function, If, Loop, Store, Sym, View
-from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec
+from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec, leaves
 from adjit.ir.visit import everywhere, reachable, walk
 from adjit.rules.custom import CustomFunction
 
@@ -68,6 +68,8 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
     function, dispatcher = unwrap(primal) if kernel is None else (kernel.body, None)
     source = read_source(function)
     lx = Lowering()
+    if any(leaf.place for spec in specs for leaf in leaves(spec)):
+        lx.steps = device_steps.STEPS
     lx.builder.span = span_of(source.file, source.node)
     outer = Frame("<call>", source.file, Scope(frozenset(), {}), Env(), None)
     outer.plain = plain and dispatcher is None

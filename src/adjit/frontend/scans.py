@@ -10,22 +10,16 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import creation, elements, expressions, joining, lanes
+from adjit.frontend import creation, device_steps, elements, expressions, joining, lanes
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import sums
 from adjit.frontend.values import NONE, Elements, Place, TupleValue, Value, is_scalar
 from adjit.ir.core import ONE, Atom, Const, Sym, const
-from adjit.ir.types import BOOL, FLOAT64, INT64, UINT64, UNKNOWN, Scalar
+from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN
+from adjit.rules.linear.orders import summed
 
 Given = dict[str, Value]
-
-
-def _accumulator(dtype: Scalar) -> Scalar:
-    """The type of sums: small integers and bools are added up as int64."""
-    if dtype.is_bool or dtype.is_int:
-        return UINT64 if dtype.name.startswith("u") else INT64
-    return dtype
 
 
 def _running(name: str) -> Handler:
@@ -42,10 +36,27 @@ def _running(name: str) -> Handler:
         array = lanes.flat(lx, array, node) if lanes.none(axis_) else array
         axis = 0 if lanes.none(axis_) else lanes.axis_in(lx, axis_, lanes.rank_of(array), node)
         kind = given.get("dtype", NONE)
-        dtype = _accumulator(lanes.dtype_of(array)) if lanes.none(kind) else creation.dtype_of(lx, kind, node)
+        if function is sums.cumsum and device_steps.on_device(lx):
+            return _whole_sum(lx, array, axis, kind, node)
+        dtype = summed(lanes.dtype_of(array)) if lanes.none(kind) else creation.dtype_of(lx, kind, node)
         return lanes.along(lx, array, axis, function, node, dtype=dtype, same=not dtype.known)
 
     return handler
+
+
+def _whole_sum(lx: Lowering, array: Sym, axis: int, kind: Value, node: ast.AST) -> Value:
+    """A running sum that the device's library makes; `kind`: its element type, or None."""
+    if lanes.none(kind):
+        return device_steps.cumsum(lx, array, axis, node)
+    dtype = creation.dtype_of(lx, kind, node)
+    if lanes.dtype_of(array) != dtype:
+        array = elements.materialise(
+            lx, elements.cast(lx, elements.whole(lx, array), dtype, node), node, dtype
+        )
+    made = device_steps.cumsum(lx, array, axis, node)
+    if summed(dtype) == dtype:
+        return made
+    return elements.materialise(lx, elements.cast(lx, elements.whole(lx, made), dtype, node), node, dtype)
 
 
 def _without_nan(lx: Lowering, array: Sym, neutral: int, node: ast.AST) -> Sym:

@@ -7,10 +7,11 @@ that stands there.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 import numpy as np
 
-from adjit.frontend import arrays, elements, expressions, fancy, lanes
+from adjit.frontend import arrays, device_steps, elements, expressions, fancy, lanes, stores
 from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import orders, sets
@@ -44,7 +45,21 @@ def sort(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
     given = bound(lx, "np.sort", _SORT, 1)(args, kwargs, node)
     _kind(lx, "sort", given, node)
     array, axis = _axis(lx, given, lanes.array_in(lx, given["a"], node, "np.sort"), -1, node)
+    return _in_order(lx, array, axis, node)
+
+
+def _in_order(lx: Lowering, array: Sym, axis: int, node: ast.AST) -> Sym:
+    """A sorted copy."""
+    if device_steps.on_device(lx):
+        return device_steps.taken(lx, array, device_steps.argsort(lx, array, axis, node), axis, node)
     return lanes.along(lx, array, axis, orders.put_sorted, node, same=True)
+
+
+def _order(lx: Lowering, array: Sym, axis: int, node: ast.AST) -> Sym:
+    """The permutations that sort along an axis."""
+    if device_steps.on_device(lx):
+        return device_steps.argsort(lx, array, axis, node)
+    return lanes.along(lx, array, axis, orders.put_order, node, dtype=INT64)
 
 
 def sort_method(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:
@@ -53,6 +68,9 @@ def sort_method(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -
     _kind(lx, "sort", given, node)
     array = lanes.array_in(lx, given["a"], node, "sort")
     axis = lanes.axis_in(lx, given.get("axis", const(-1)), lanes.rank_of(array), node)
+    if device_steps.on_device(lx):
+        stores.assign(lx, elements.whole(lx, array), _in_order(lx, array, axis, node), node)
+        return NONE
     lanes.over_lanes(lx, (array,), axis, lambda part: lanes.run(lx, orders.sort_in_place, [part], node), node)
     return NONE
 
@@ -64,7 +82,7 @@ def argsort(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Va
     array, axis = _axis(lx, given, lanes.array_in(lx, given["a"], node, "np.argsort"), -1, node)
     if lanes.rank_of(array) == 1:
         return lanes.run(lx, orders.ordered, [array], node)
-    return lanes.along(lx, array, axis, orders.put_order, node, dtype=INT64)
+    return _order(lx, array, axis, node)
 
 
 def _partition(name: str) -> Handler:
@@ -77,8 +95,8 @@ def _partition(name: str) -> Handler:
             extent = arrays.shape_of(lx, array)[axis]
             lanes.run(lx, orders.check_kth, [given["kth"], extent], node)
         if name == "partition":
-            return lanes.along(lx, array, axis, orders.put_sorted, node, same=True)
-        return lanes.along(lx, array, axis, orders.put_order, node, dtype=INT64)
+            return _in_order(lx, array, axis, node)
+        return _order(lx, array, axis, node)
 
     return handler
 
@@ -198,6 +216,14 @@ def searchsorted(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) 
     return _each(lx, array, given["v"], const(right), node)
 
 
+def _count(lx: Lowering, function: Callable[..., object], args: list[Value], node: ast.AST) -> Atom:
+    """A number that is never negative."""
+    found = device_steps.number(lx, function, args, node)
+    if isinstance(found, Sym):
+        lx.integers.counts.add(found)
+    return found
+
+
 def _sorted(lx: Lowering, value: Value, name: str, node: ast.AST) -> Sym:
     array = lanes.array_in(lx, value, node, name)
     if lanes.rank_of(array) != 1:
@@ -208,7 +234,7 @@ def _sorted(lx: Lowering, value: Value, name: str, node: ast.AST) -> Sym:
 def _each(lx: Lowering, array: Sym, value: Value, right: Atom, node: ast.AST) -> Value:
     """Where each of the values belongs."""
     if is_scalar(value):
-        return lanes.count(lx, orders.bisect, [array, value, right], node)
+        return _count(lx, orders.bisect, [array, value, right], node)
     if isinstance(value, TupleValue):
         value = lanes.array_in(lx, value, node)
     sought = elements.elements_of(lx, value, node)
@@ -229,7 +255,7 @@ def digitize(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
     falls = lx.let("lt", direction, ZERO)
     value = given["x"]
     if is_scalar(value):
-        return lanes.count(lx, orders.bin_of, [bins, value, left, falls], node)
+        return _count(lx, orders.bin_of, [bins, value, left, falls], node)
     sought = elements.elements_of(lx, lanes.array_in(lx, value, node), node)
 
     def at(places: tuple[Place, ...]) -> Atom:

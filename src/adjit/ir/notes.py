@@ -52,4 +52,14 @@ class Pulled:
         return f"pulled: what other turns add to a place of {self.array} is added up there"
 
 
-Note = OnThreads | InOrder | Pulled
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The loop counts what the one after it will record. by_floats: whether floats decide how much."""
+
+    by_floats: bool
+
+    def __str__(self) -> str:
+        return "counted: how much each turn will record"
+
+
+Note = OnThreads | InOrder | Pulled | Counted

@@ -30,6 +30,10 @@ class Leaf:
         assert not isinstance(self.type, RefList)
         return self.type.dtype if isinstance(self.type, Array) else self.type
 
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self.type, Array)
+
 
 @dataclass(frozen=True, slots=True)
 class NoneSpec:

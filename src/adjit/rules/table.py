@@ -33,7 +33,8 @@ inside of them.
 def markdown() -> str:
     """The page, in Markdown."""
     sections = [_section(title, rules) for title, rules in groups().items()]
-    whole = [_whole(title, rules) for title, rules in linear.groups().items()]
+    named = {title: rules for title, rules in linear.groups().items() if any(r.spellings for r in rules)}
+    whole = [_whole(title, rules) for title, rules in named.items()]
     return "\n".join([_HEAD, *sections, _WHOLE, *whole])
 
 

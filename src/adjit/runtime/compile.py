@@ -10,6 +10,7 @@ import ast
 import hashlib
 import importlib.util
 import linecache
+import math
 import re
 import sys
 import threading
@@ -221,6 +222,7 @@ def _driver(name: str, text: str, place: str) -> Loaded:
         from adjit.runtime.opencl.launch import Source
 
     space = plain_namespace() | {"__name__": f"adjit_{name}_device", "Source": Source, "fdiv": None}
+    space |= {"inf": math.inf, "nan": math.nan}
     namespace, file = _execute(f"<adjit {name}, device>", text, space)
     adapt(namespace)
     traceable(namespace)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+
+from adjit.errors import MemoryLimitError
 
 SMALL = 2**31 - 1
 """The greatest span of an array whose places fit into 32 bits."""
@@ -13,16 +17,70 @@ Words = tuple[tuple[int, ...], tuple[int, ...], bool]
 """Address, place of the first element, extents; all that with strides; whether its places need 64 bits."""
 
 
-class DeviceArray:
-    """An array in a buffer: byte offset of its first element, shape, strides in bytes."""
+class Ungrouped(Exception):
+    """Raised where a program cannot run for many groups of arrays at once."""
 
-    __slots__ = ("_words", "buffer", "dtype", "offset", "shape", "strides")
+
+class Groups:
+    """Of a call's device: for how many groups of arrays what is launched and made is (see `DeviceArray.step`)."""
+
+    groups = 1
+
+    @contextmanager
+    def grouped(self, groups: int) -> Generator[None, None, None]:
+        """A context in which it is for so many."""
+        before, self.groups = self.groups, groups
+        try:
+            yield
+        finally:
+            self.groups = before
+
+    def several(self, count: int, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> list[DeviceArray]:
+        """So many arrays of zeros, side by side in fresh memory where there is room for that."""
+        extents, kind, strides = laid_out(shape, dtype, order)
+        size = math.prod(extents)
+        try:
+            whole = self.zeros((count * size,), kind)
+        except MemoryLimitError:
+            return [self.zeros(shape, dtype, order) for _ in range(count)]
+        return [
+            DeviceArray(whole.buffer, k * size * kind.itemsize, extents, strides, kind, whole.step)
+            for k in range(count)
+        ]
+
+    def zeros(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
+        """Fresh memory of zeros."""
+        raise NotImplementedError
+
+    def alone(self) -> None:
+        """Raise Ungrouped where there are several groups: what follows is made for one."""
+        if self.groups > 1:
+            raise Ungrouped
+
+    def step(self, size: int) -> int:
+        """The step of fresh memory of so many elements."""
+        return size if self.groups > 1 else 0
+
+
+class DeviceArray:
+    """An array in a buffer: byte offset of its first element, shape, strides in bytes.
+
+    step: how many elements the same array of the next group is behind it; 0 where all groups have one.
+    """
+
+    __slots__ = ("_words", "buffer", "dtype", "offset", "shape", "step", "strides")
 
     def __init__(
-        self, buffer: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
+        self,
+        buffer: Any,
+        offset: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: Any,
+        step: int = 0,
     ):
         self.buffer, self.offset, self.shape, self.strides = buffer, offset, shape, strides
-        self.dtype = dtype
+        self.dtype, self.step = dtype, step
         self._words: Words | None = None
 
     @property
@@ -38,6 +96,11 @@ class DeviceArray:
         """The greatest distance of an element from the first one, in elements, or the greatest extent."""
         far = sum(abs(s) * max(n - 1, 0) for n, s in zip(self.shape, self.strides, strict=True))
         return max(far // self.dtype.itemsize, *self.shape, 0)
+
+    def first(self, grouped: bool) -> tuple[int, ...]:
+        """The place of the first element, and for groups the step."""
+        at = self.offset // self.dtype.itemsize
+        return (at, self.step) if grouped else (at,)
 
     def places(self, layout: str) -> tuple[int, ...]:
         """Extents, and strides in elements unless the layout says them."""
@@ -82,9 +145,8 @@ class DeviceArray:
             else:
                 at = int(item)
                 offset += (at + n if at < 0 else at) * stride
-        return DeviceArray(
-            self.buffer, offset, (*shape, *self.shape[axis:]), (*strides, *self.strides[axis:]), self.dtype
-        )
+        shape, strides = [*shape, *self.shape[axis:]], [*strides, *self.strides[axis:]]
+        return DeviceArray(self.buffer, offset, tuple(shape), tuple(strides), self.dtype, self.step)
 
     @property
     def T(self) -> DeviceArray:
@@ -93,14 +155,15 @@ class DeviceArray:
     def transpose(self, axes: tuple[int, ...]) -> DeviceArray:
         """The axes in another order."""
         shape, strides = (tuple(x[k] for k in axes) for x in (self.shape, self.strides))
-        return DeviceArray(self.buffer, self.offset, shape, strides, self.dtype)
+        return DeviceArray(self.buffer, self.offset, shape, strides, self.dtype, self.step)
 
     def reshape(self, shape: int | tuple[int, ...]) -> DeviceArray:
         """Contiguous memory by other extents."""
         shape = shape if isinstance(shape, tuple) else (shape,)
         if math.prod(shape) != self.size:
             raise ValueError(f"an array of {self.size} elements has no shape {shape}")
-        return DeviceArray(self.buffer, self.offset, shape, c_strides(shape, self.dtype.itemsize), self.dtype)
+        strides = c_strides(shape, self.dtype.itemsize)
+        return DeviceArray(self.buffer, self.offset, shape, strides, self.dtype, self.step)
 
 
 def laid_out(shape: tuple[Any, ...], dtype: Any, order: str) -> tuple[tuple[int, ...], Any, tuple[int, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,17 +22,36 @@ def dialect_of(place: str) -> Dialect:
     return CUDA if place == "cuda" else OPENCL
 
 
+_PARAMETER_BYTES = {"cuda": 4096, "opencl": 1024}
+"""What the parameters of a kernel may take on any device. (CUDA from 12.1 on allows 32764.)"""
+_KERNEL = re.compile(r"^(?:__kernel|extern \"C\" __global__) void [^(]*\((.*)\)$", re.MULTILINE)
+
+
+def parameters_fit(text: str, place: str) -> bool:
+    """Whether every kernel of a text has no more parameters than any device of that place takes."""
+    most = _PARAMETER_BYTES[place] // 8
+    return all(_parameters(k) <= most for k in _KERNEL.findall(text))
+
+
+def _parameters(listed: str) -> int:
+    """How many there are at most: a place stands for two where a launch is for many groups of arrays."""
+    return 1 + listed.count(",") - listed.count("GIVEN(") + listed.count("PLACE(")
+
+
 def device_text(module: Module, results: int, dialect: Dialect) -> str:
     """The text: kernels, and the host functions. Raises UnsupportedError, DeviceError for what devices cannot do.
 
     results: how many results of a unit are the user's, where the unit does not say it.
     """
-    units = host_units(module, results)
+    units = host_units(module, results, dialect is CUDA)
     return render_driver(units, module.glue, module.doc, dialect)
 
 
-def host_units(module: Module, results: int) -> tuple[HostUnit, ...]:
-    """Each unit as a host function and its kernels. What one hands to the next stays where it was made."""
+def host_units(module: Module, results: int, products: bool = False) -> tuple[HostUnit, ...]:
+    """Each unit as a host function and its kernels. What one hands to the next stays where it was made.
+
+    products: whether the device's library has products of matrices.
+    """
     taken = {u.function.name for u in module.units} | {g.name for g in module.glue}
     names = Names(RESERVED | taken | RESERVED_ON_DEVICE)
     found: list[HostUnit] = []
@@ -39,10 +59,10 @@ def host_units(module: Module, results: int) -> tuple[HostUnit, ...]:
     for unit in module.units:
         hosts: set[Sym] = {p for p, on in zip(unit.handed, handed_on_host, strict=bool(unit.handed)) if on}
         count = results if unit.results is None else unit.results
-        split = on_device(unit.function, names.fresh, hosts, None if unit.handed else count)
+        split = on_device(unit.function, names.fresh, hosts, None if unit.handed else count, products)
         passed: tuple[Atom, ...] = unit.function.results[count:]
         handed_on_host = tuple(split.on_host(a) for a in passed)
-        found.append(HostUnit(split.main, split.kernels, split.on_host))
+        found.append(HostUnit(split.main, split.kernels, split.on_host, split.strict))
     return tuple(found)
 
 

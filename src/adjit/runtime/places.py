@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adjit.errors import DeviceError
 from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
 from adjit.ir.types import Array
@@ -49,6 +51,12 @@ def library_of(place: str) -> ModuleType:
     from adjit.runtime.opencl import place as opencl
 
     return opencl
+
+
+def may_share_memory(a: Any, b: Any) -> bool:
+    """Whether two arrays of one place may have an element in common, by a quick look."""
+    place = place_of(a)
+    return bool(np.may_share_memory(*(library_of(place).ghosts((a, b)) if place else (a, b))))
 
 
 def common_place(specs: Iterable[Spec], names: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere, walk_program
 from adjit.runtime import cache
 from adjit.runtime.compile import load, only_called_by_others, stored_text, with_room
-from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, dialect_of, entered
+from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, dialect_of, entered, parameters_fit
 from adjit.runtime.joint import joint_glue
 from adjit.runtime.memory import limited
 from adjit.runtime.places import placed
@@ -102,6 +102,9 @@ class Compiled:
     and says in an IndexError where it was. packed: whether tangents of arrays lie side by side; columns: then all
     columns of a Jacobian in one call (`codegen.columns`), where that is known to do. reasons: why a pattern is that
     of these floats only. copied: the leaves that the plain function writes, and this program copies; empty for none.
+    inner, inner_pullback: (on a device) the host functions themselves, which take the call's
+    `Device` first and have `DeviceArray`s for arrays; fits: whether each kernel has no more parameters than any device
+    takes.
     lanes: (split) the pullback of so many cotangents at once, from the record of one call; None where each is swept
     alone (`runtime.sweeps`).
     stores: for each leaf that is written a place that writes it.
@@ -123,6 +126,9 @@ class Compiled:
     columns: Callable[..., Any] | None = None
     reasons: tuple[tuple[str, Span], ...] = ()
     copied: tuple[bool, ...] = ()
+    inner: Callable[..., Any] | None = None
+    inner_pullback: Callable[..., Any] | None = None
+    fits: bool = True
     lanes: Callable[[int], Callable[..., Any] | None] = _one_by_one
     stores: tuple[Span | None, ...] = ()
 
@@ -159,6 +165,7 @@ def _build(request: Request) -> Compiled:
     meta = made.meta
     meta["captures"] = len(primal.captures)
     meta["lines"] = text.count("\n")
+    meta["fits"] = not request.place or parameters_fit(text, request.place)
     plain = os.environ.get("ADJIT_UNCOMPILED") == "1"
     if key is not None and not plain:
         try:
@@ -228,13 +235,17 @@ def _compiled(
     only_called_by_others(namespace, (str(meta[kind]) for kind in ("call", "pullback", "columns")))
     call = with_room(namespace[meta["call"]], meta["lines"])
     pullback = None if meta["pullback"] is None else with_room(namespace[meta["pullback"]], meta["lines"])
+    inner = inner_pullback = None
     if request.place:
-        call = entered(request.place, namespace[meta["call"]], _shown(meta))
+        inner = namespace[meta["call"]]
+        call = entered(request.place, inner, _shown(meta))
         if pullback is not None:
-            pullback = entered(request.place, namespace[str(meta["pullback"])], 0)
+            inner_pullback = namespace[str(meta["pullback"])]
+            pullback = entered(request.place, inner_pullback, 0)
     if meta["recording"]:
         memory = _NO_LIMIT if request.place and request.memory is None else request.memory
         call = limited(call, memory, meta["span"])
+        inner = inner and limited(inner, memory, meta["span"])
     return Compiled(
         call,
         pullback,
@@ -252,6 +263,9 @@ def _compiled(
         meta["columns"] and with_room(namespace[meta["columns"]], meta["lines"]),
         meta["reasons"],
         meta["copied"],
+        inner,
+        inner_pullback,
+        meta["fits"],
         _sweeps(request, text(), sweep) if meta["lanes"] else _one_by_one,
         meta["stores"],
     )

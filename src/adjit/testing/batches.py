@@ -100,10 +100,12 @@ def _cotangents(value: Any, kinds: Iterator[Leaf], rng: np.random.Generator) -> 
     """A batch for each float of a value, of whose leaves these are the types; None for the rest."""
     if isinstance(value, tuple):
         return tuple(_cotangents(v, kinds, rng) for v in value)
-    leaf = None if value is None else next(kinds, None)
+    if value is None:
+        return None
+    leaf = next(kinds, None)
     if leaf is None or not leaf.type.differentiable:
         return None
-    several = rng.uniform(-1, 1, (_SEVERAL, *np.shape(value)))
+    several = rng.uniform(-1, 1, (_SEVERAL, *np.asarray(value).shape))
     several[1] = 0.0
     return aj.Batch(several.astype(leaf.number.name))
 

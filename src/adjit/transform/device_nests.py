@@ -22,20 +22,29 @@ from adjit.analysis.ranges import lower_bounds
 from adjit.errors import UnsupportedError
 from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Span, Stmt, Store, Sym, Whole
 from adjit.ir.visit import Rewriter, inner_targets, operands, targets, walk, yields
+from adjit.transform.counted_records import counted_records, counts_by_floats
 from adjit.transform.kernel_body import Kernel
+from adjit.transform.moved_records import with_records
 from adjit.transform.product_nests import product_nests
 from adjit.transform.residence import Residence
 from adjit.transform.sure_places import sure_places
 from adjit.transform.work_items import KernelWriter
 
+_STEPS = frozenset({"argsort", "cumsum", "matmul", "put"})
+"""Operations of whole arrays that are single steps of the host's part: calls of the device's library."""
+
 
 @dataclass(frozen=True)
 class OnDevice:
-    """main: the host's part; its calls are of `kernels`. on_host: whether an array is in the host's memory."""
+    """main: the host's part; its calls are of `kernels`. on_host: whether an array is in the host's memory.
+
+    strict: whether two kernels must come to the same floats, so that none may be contracted (`a * b + c`).
+    """
 
     main: Function
     kernels: tuple[Kernel, ...]
     on_host: Callable[[Atom], bool]
+    strict: bool = False
 
 
 def on_device(
@@ -43,10 +52,12 @@ def on_device(
     fresh_name: Callable[[str], str],
     hosts: Iterable[Sym] = (),
     results: int | None = None,
+    products: bool = False,
 ) -> OnDevice:
     """The function for a device (see the module).
 
     hosts: array parameters in the host's memory. results: how many of the results are the user's (None: all).
+    products: whether a library has products of matrices.
     Raises: UnsupportedError, DeviceError, with the line of what stands in the way.
     """
     if function.functions:
@@ -55,11 +66,13 @@ def on_device(
             "write it as a loop, or run it on NumPy arrays",
             function.span,
         )
-    function = sure_places(product_nests(function))
+    hosts = frozenset(hosts)
+    function = counted_records(product_nests(function, products))
+    function = with_records(sure_places(function), hosts, results)
     cutter = _Cutter(function, fresh_name, hosts, results)
     body = cutter.block(function.body)
     main = replace(function, body=body, results=cutter.atoms(function.results))
-    return OnDevice(main, tuple(cutter.writer.kernels), cutter.residence.on_host)
+    return OnDevice(main, tuple(cutter.writer.kernels), cutter.residence.on_host, counts_by_floats(function))
 
 
 class _Cutter(Rewriter):
@@ -158,9 +171,11 @@ class _Cutter(Rewriter):
     # statements
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        if isinstance(stmt, Whole):
+        if isinstance(stmt, Whole) and stmt.op not in _STEPS:
+            spectrum = stmt.op.split("_")[0] in ("fft", "ifft", "rfft", "irfft")
+            why = ": kernels have no complex numbers" if spectrum else ""
             raise UnsupportedError(
-                f"'{stmt.op}' of whole device arrays",
+                f"'{stmt.op}' of whole device arrays{why}",
                 "write it as a kernel, or call it on NumPy arrays",
                 stmt.span,
             )

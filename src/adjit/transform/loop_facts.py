@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from adjit.analysis.evaluate import Evaluate
 from adjit.ir.core import Block, Function, Loop, Sym
-from adjit.ir.notes import AHEAD, COPIED, InOrder, OnThreads, Pulled
+from adjit.ir.notes import AHEAD, COPIED, Counted, InOrder, OnThreads, Pulled
 from adjit.ir.types import Array
 from adjit.ir.visit import blocks, free
 from adjit.transform.facts import Access, Fact, Parallel, PulledSum
@@ -27,7 +27,7 @@ def of_loops(function: Function, known: Evaluate, sweep: str) -> Iterator[Fact]:
                 yield Parallel(loop.span, sweep, None, _said(reason, loop), ())
             case Pulled(array=array):
                 yield PulledSum(loop.span, sweep, array)
-            case None:
+            case Counted() | None:
                 pass
 
 

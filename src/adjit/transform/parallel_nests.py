@@ -16,11 +16,13 @@ from adjit.analysis.device_turns import DeviceTurns, NotItemsError
 from adjit.ir.core import Function, Loop, Stmt
 from adjit.ir.notes import InOrder
 from adjit.ir.visit import Rewriter, walk
+from adjit.transform.small_steps import small_steps
+from adjit.transform.update_marks import update_marks
 
 
 def parallel_nests(function: Function) -> Function:
     """The function with all loops marked whose turns may run at the same time (see the module)."""
-    return _marked(function, asked=False)
+    return _marked(update_marks(small_steps(function)), asked=False)
 
 
 def asked_nests(function: Function) -> Function:

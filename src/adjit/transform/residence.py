@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from adjit.analysis.alias import Alias
 from adjit.ir.core import Atom, Block, Function, Load, Loop, Store, Sym, Whole
-from adjit.ir.types import Array
+from adjit.ir.types import RefList
 from adjit.ir.visit import blocks, targets, walk
 
 
@@ -24,21 +24,27 @@ class Residence:
         self._touched: set[Sym] = set()
         kept = set(hosts)
         for p in function.params:
-            if isinstance(p.type, Array) and p not in kept:
-                self._on_device(alias.roots(p))
+            if p not in kept:
+                self._on_device(self._memory(p))
         for a in results:
             self._on_device(alias.roots(a))
         self._block(function.body, False)
         for stmt in walk(function.body):
             for s in targets(stmt):
-                self._together(alias.roots(s))
+                self._together(self._memory(s))
         device = {self._root(s) for s in self._device}
         self._host = {s for s in self._touched if self._root(s) not in device}
 
     def on_host(self, array: Atom) -> bool:
-        """Whether host code reads and writes the array."""
-        roots = self._alias.roots(array)
+        """Whether host code reads and writes the array, or those of a list."""
+        roots = self._memory(array)
         return bool(roots) and roots <= self._host
+
+    def _memory(self, a: Atom) -> frozenset[Sym]:
+        """The memory that an array, or the arrays of a list, may refer to."""
+        if isinstance(a, Sym) and isinstance(a.type, RefList):
+            return self._alias.held(a)
+        return self._alias.roots(a)
 
     def _block(self, block: Block, parallel: bool) -> None:
         for stmt in block:
@@ -47,7 +53,7 @@ class Residence:
                 if parallel:
                     self._on_device(self._alias.roots(stmt.array))
             elif isinstance(stmt, Whole):
-                for s in (*stmt.outs, *stmt.args):
+                for s in stmt.outs if stmt.op == "put" else (*stmt.outs, *stmt.args):
                     self._on_device(self._alias.roots(s))
             inside = parallel or (isinstance(stmt, Loop) and stmt.parallel)
             if isinstance(stmt, Loop) and not any(isinstance(s, Loop) for s in walk(stmt.body)):

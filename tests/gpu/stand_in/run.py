@@ -68,6 +68,7 @@ def program(y, x, dt, k):
     return y
 
 
+X = np.array([0.5, -1.0, 2.0, 0.25])
 graphs = Graphs()
 nodes._library = lambda: graphs
 f = aj.jit(program)
@@ -128,6 +129,27 @@ for n in range(5, 12):
     for _ in range(3):
         check(n, 2.0, 1.0)
 assert kept() == [4] and graphs.destroyed == 5
+
+
+def stepped(y, x, dt):
+    k = np.argsort(x)
+    x = np.cumsum(x)
+    for s in range(3):
+        axpy(y, x, dt * (1.0 + s), ndrange=len(y))
+    return y, k
+
+
+before, g = graphs.replays, aj.jit(stepped)
+driver.handlers[
+    g.source(cp.asarray(X), cp.asarray(X), 0.5).partition('SOURCE.kernel("')[2].partition('"')[0]
+] = kernel
+for turn in range(4):  # CuPy makes a step of it, so that it is no graph
+    x, y = cp.asarray(X * (turn - 1)), cp.asarray(X)
+    _, k = g(y, x, 0.5)
+    np.testing.assert_allclose(y.get(), X + 3.0 * np.cumsum(X * (turn - 1)))
+    np.testing.assert_array_equal(k.get(), np.argsort(X * (turn - 1), kind="stable"))
+assert graphs.replays == before
+
 cp.cuda.failures += [1, 1]
 try:
     allocated(8)

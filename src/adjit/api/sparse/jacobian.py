@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjit.api.derivative import Derivative
+from adjit.api.device.sparse import DeviceMatrices
 from adjit.api.engine import Engine
 from adjit.api.lanes import Block
 from adjit.api.plan import Leaves
@@ -21,12 +22,13 @@ from adjit.api.sparse.compression import compression
 from adjit.api.sparse.cotangents import swept
 from adjit.api.sparse.dependence import Dependence, derived_pattern
 from adjit.api.sparse.graphs import Index
-from adjit.api.sparse.pattern import Pattern, given_pattern
+from adjit.api.sparse.pattern import Pattern, given_pattern, shape_checked
 from adjit.api.sparse.prepared import Facts, Prepared, Short
 from adjit.api.sparse.products import Directions, Products
 from adjit.api.wrt import Wrt
-from adjit.errors import ArgumentError, CheckError
+from adjit.errors import CheckError
 from adjit.ir.structure import Spec
+from adjit.ir.structure import leaves as spec_leaves
 from adjit.runtime.foreign import ForeignArrays
 
 
@@ -36,7 +38,8 @@ class SparseJacobian(Derivative):
     Columns are the numbers that `wrt` names, side by side, rows those of the result below each other, arrays in C
     order. The pattern is derived from the program (`aj.sparsity`) unless it is given; it and the colouring are kept
     while shapes, integers and bools of the arguments are the same. A pattern that is given, or may be another one for
-    other floats, is checked in every call by one product more.
+    other floats, is checked in every call by one product more. Of device arrays the entries are on the device
+    (`device.sparse`), and a pattern that floats decide has to be given.
     pattern: anything that SciPy takes for a matrix of that shape, entries that may be there stored or not zero.
     symmetric: whether the matrix is (a Hessian): it takes fewer products then.
     """
@@ -49,14 +52,20 @@ class SparseJacobian(Derivative):
         self._kept: tuple[Matrices, Prepared] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.run(*self._at(args, kwargs), False)[1]
+        try:
+            return self.run(*self._at(args, kwargs), False)[1]
+        except ForeignArrays as foreign:
+            return foreign.kind.call(self, args, kwargs)
 
     def value_and_matrix(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the Jacobian. Arrays that f writes end as the plain call leaves them.
 
         Raises: ArgumentError where a given pattern has not the Jacobian's shape; CheckError where it lacks entries.
         """
-        return self.run(*self._at(args, kwargs), True)
+        try:
+            return self.run(*self._at(args, kwargs), True)
+        except ForeignArrays as foreign:
+            return foreign.kind.call(self.value_and_matrix, args, kwargs)
 
     def run(
         self, plan: Matrices, values: tuple[Any, ...], leaves: Sequence[Any], with_value: bool
@@ -75,7 +84,10 @@ class SparseJacobian(Derivative):
 
     def prepare(self, *args: Any, **kwargs: Any) -> Prepared:
         """The pattern and the colours for arguments like these. The function is not run, but for its pattern."""
-        return self.kept(*self._at(args, kwargs))
+        try:
+            return self.kept(*self._at(args, kwargs))
+        except ForeignArrays as foreign:
+            return foreign.kind.call(self.prepare, args, kwargs)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """The generated source of the program that derives the pattern, for arguments like these."""
@@ -85,13 +97,7 @@ class SparseJacobian(Derivative):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Matrices, tuple[Any, ...], Sequence[Any]]:
         values = self._bind(args, kwargs)
-        try:
-            plan = self.plan(values)
-        except ForeignArrays as foreign:
-            raise ArgumentError(
-                f"sparse derivatives are of NumPy arrays, and {self.source_.name}() is given others",
-                "pass NumPy arrays (np.asarray shares the memory of those on the host)",
-            ) from foreign
+        plan = self.plan(values)
         return plan, values, plan.leaves.of(values)
 
     def kept(self, plan: Matrices, values: tuple[Any, ...], leaves: Sequence[Any]) -> Prepared:
@@ -115,8 +121,9 @@ class SparseJacobian(Derivative):
         if self._engine is None:
             paths = self.paths
 
-            def make(engine: Engine[Matrices], specs: tuple[Spec, ...], _: Any) -> Matrices:
-                return Matrices(engine, specs, paths)
+            def make(engine: Engine[Matrices], specs: tuple[Spec, ...], _: Any) -> Any:
+                on_device = any(leaf.place for s in specs for leaf in spec_leaves(s))
+                return (DeviceMatrices if on_device else Matrices)(engine, specs, paths)
 
             self._engine = Engine(self.source_, (self.kind, self.paths), make)
         return self._engine
@@ -153,11 +160,7 @@ class Matrices:
         counted = _Rows()
         self._pushes.run(list(map(own_copy, leaves)), Directions((), 0, self._parts(None, leaves)), counted)
         shape = (counted.count, sum(self._columns.sizes(leaves)))
-        if pattern.shape != shape:
-            raise ArgumentError(
-                f"the pattern has shape {pattern.shape}, and the Jacobian of {self._name}() {shape}",
-                "give one row per number of the result, one column per number that is differentiated by",
-            )
+        shape_checked(pattern, shape, self._name)
         return pattern
 
     def prepared(self, pattern: Pattern, leaves: Sequence[Any], symmetric: bool) -> Prepared:
@@ -180,8 +183,8 @@ class Matrices:
         short = None if checked or kept is None else self._short(directions, kept, pattern.shape[0])
         return Prepared(facts, pattern, how, at, directions, vector if checked else None, kept, single, short)
 
-    def both(self, prepared: Prepared) -> Callable[[Sequence[Any]], tuple[Any, Any]] | None:
-        """As `short`, for the value and the products."""
+    def again(self, prepared: Prepared, matrix: Any) -> Callable[[Sequence[Any]], Any] | None:
+        """As `short`: writes the entries of a matrix of this pattern, and gives the value."""
         if prepared.short is None or prepared.blocks is None:
             return None
         count = prepared.directions.count
@@ -190,9 +193,10 @@ class Matrices:
             _packed(self._with_value, count, prepared.blocks),
         )
 
-        def run(leaves: Sequence[Any]) -> tuple[Any, Any]:
+        def run(leaves: Sequence[Any]) -> Any:
             flat, products = call(leaves)
-            return results.value(flat), products
+            products.take(prepared.at, out=matrix.data, mode="clip")
+            return results.value(flat)
 
         return run
 

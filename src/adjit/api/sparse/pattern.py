@@ -80,6 +80,15 @@ def given_pattern(pattern: Any) -> Pattern:
     return _of_matrix(m, False, ("the pattern was given",))
 
 
+def shape_checked(pattern: Pattern, shape: tuple[int, int], name: str) -> None:
+    """Raise ArgumentError for a given pattern that has not the Jacobian's shape."""
+    if pattern.shape != shape:
+        raise ArgumentError(
+            f"the pattern has shape {pattern.shape}, and the Jacobian of {name}() {shape}",
+            "give one row per number of the result, one column per number that is differentiated by",
+        )
+
+
 def _of_matrix(m: Any, proven: bool, reasons: tuple[str, ...]) -> Pattern:
     m.sum_duplicates()
     rows = m.indptr.astype(np.int64), m.indices.astype(np.int64)

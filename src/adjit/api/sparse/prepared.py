@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from adjit.api.device.moves import moves_of
 from adjit.api.lanes import Block
 from adjit.api.sparse.compression import Compression
 from adjit.api.sparse.graphs import Index
 from adjit.api.sparse.pattern import Pattern
 from adjit.api.sparse.products import Directions
+from adjit.runtime.places import library_of, place_of
 
 Short = Callable[[Sequence[Any]], Any]
 
@@ -32,12 +34,19 @@ class Facts:
 def _fact(v: Any) -> Any:
     if isinstance(v, np.ndarray):
         return (v.shape, None) if v.dtype.kind in "fc" else (v.shape, v.copy())
+    place = place_of(v)
+    if place:
+        return (v.shape, None) if v.dtype.kind in "fc" else (v.shape, library_of(place).private(v, "C"))
     return None if isinstance(v, float | complex | np.inexact) else v
 
 
 def _holds(fact: Any, v: Any) -> bool:
     if isinstance(v, np.ndarray):
         return fact[0] == v.shape and (fact[1] is None or np.array_equal(fact[1], v))
+    place = place_of(v)
+    if place:
+        same = fact[0] == v.shape
+        return same and (fact[1] is None or v.size == 0 or not moves_of(place).differ(fact[1], v))
     return fact is None or (type(fact) is type(v) and fact == v)
 
 

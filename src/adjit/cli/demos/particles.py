@@ -59,7 +59,7 @@ def density_loss(x, p):
     Returns: the loss ((mass / area) squared). Nothing is mutated.
     """
     N, nc = x.shape[0], p.nc
-    s, rc = p.L / nc, 2.0 * p.h
+    s = p.L / nc
 
     # 1. cell of every particle, and particles per cell
     cell = np.empty(N, np.int64)
@@ -85,9 +85,22 @@ def density_loss(x, p):
         xs[k, 0] = x[perm[k], 0]
         xs[k, 1] = x[perm[k], 1]
 
-    # 4. density over the 3 x 3 neighbouring cells, each a range whose length depends on the positions
+    return misfit(xs, cell, perm, start, p)
+
+
+@njit
+def misfit(xs, cell, perm, start, p):
+    """Sum over particles of (density - rho0) squared, for particles in the order of their cells.
+
+    Arguments:
+        xs: positions in that order. perm: which particle each is. cell: the cell of every particle.
+        start: for each cell the place of its first particle in the order, and the number of all.
+        p: Params.
+    """
+    nc, rc = p.nc, 2.0 * p.h
+    # density over the 3 x 3 neighbouring cells, each a range whose length depends on the positions
     loss = 0.0
-    for k in range(N):
+    for k in range(xs.shape[0]):
         c = cell[perm[k]]
         cx, cy = c % nc, c // nc
         rho = 0.0
@@ -104,6 +117,20 @@ def density_loss(x, p):
     return loss
 
 
+def density_loss_in_steps(x, p):
+    """``density_loss`` in steps that a device makes: a loop over particles, running sum, sort, gather, neighbours."""
+    N, nc = x.shape[0], p.nc
+    s = p.L / nc
+    cell = np.empty(N, np.int64)
+    start = np.zeros(nc * nc + 1, np.int64)
+    for i in range(N):
+        cell[i] = math.floor(x[i, 0] / s) % nc + nc * (math.floor(x[i, 1] / s) % nc)
+        start[cell[i] + 1] += 1
+    start = np.cumsum(start)
+    perm = np.argsort(cell)
+    return misfit(x[perm], cell, perm, start, p)
+
+
 def params(n: int) -> Params:
     """The box that holds ``n`` particles at a density of ten per unit area."""
     L = math.sqrt(n / 10.0)
@@ -116,11 +143,12 @@ def inputs(n: int = 1000, seed: int = 0) -> tuple[np.ndarray, Params]:
     return np.random.default_rng(seed).random((n, 2)) * p.L, p
 
 
-def main(n: int = 1000) -> None:
+def main(n: int = 1000, device: str = "cpu") -> None:
     """Differentiate the loss of ``n`` particles, check it against finite differences, time it, print all of it."""
     from adjit.cli.demonstrate import Program, demonstrate
 
-    demonstrate(Program(f"particles, N={n}", density_loss, inputs(n), step=1e-6))
+    loss = density_loss if device == "cpu" else density_loss_in_steps
+    demonstrate(Program(f"particles, N={n}", loss, inputs(n), step=1e-6, device=device))
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ class Dialect:
     """The words of one language.
 
     item: the number of the work item along an axis; items: how many there are; lane, block: of the first axis, the
-    place in the work-group, and the group's. function: what stands before a helper function. wide: the integer type
-    of 64 bits. given: a pointer or a float as a parameter; fetched: the line that takes it, if there is one. pairs:
-    whether atomic sums to two float32 elements side by side are one operation.
+    place in the work-group, and the group's; group: the work-group's along an axis. function: what stands before a
+    helper function. wide: the integer type of 64 bits. given: a pointer or a float as a parameter; fetched: the line
+    that takes it, if there is one. pairs: whether atomic sums to two float32 elements side by side are one operation.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Dialect:
     items: str
     lane: str
     block: str
+    group: str
     wide: str
     head: str
     given: str = ""
@@ -49,6 +50,7 @@ OPENCL = Dialect(
     items="get_global_size(0)",
     lane="get_local_id(0)",
     block="get_group_id(0)",
+    group="get_group_id({axis})",
     wide="long",
     head="",
 )
@@ -65,6 +67,7 @@ CUDA = Dialect(
     items="((int64)gridDim.x * blockDim.x)",
     lane="threadIdx.x",
     block="blockIdx.x",
+    group="blockIdx.{letter}",
     wide="long long",
     head="""#define NAN __int_as_float(0x7fffffff)
 #define INFINITY __int_as_float(0x7f800000)
@@ -98,6 +101,20 @@ def item(dialect: Dialect, axis: int) -> str:
     return dialect.item.format(axis=axis, letter="xyz"[axis])
 
 
+def group(dialect: Dialect, axis: int) -> str:
+    """The number of the work-group along an axis."""
+    return dialect.group.format(axis=axis, letter="xyz"[axis])
+
+
+_GROUPED = """#ifdef GROUPED  // the same for many groups of arrays at once, each so far behind the one before
+#define PLACE(name) const int64 name, const int64 name##_step
+#define FIRST(name, group) name + (int64)group * name##_step
+#else
+#define PLACE(name) const int64 name
+#define FIRST(name, group) name
+#endif"""
+
+
 def header(dialect: Dialect, fp64: bool, wide_atomics: bool) -> str:
     """What stands at the top of the text."""
     lines: list[str] = []
@@ -109,5 +126,6 @@ def header(dialect: Dialect, fp64: bool, wide_atomics: bool) -> str:
     lines += [f"typedef {dialect.wide} int64;", f"typedef unsigned {dialect.wide} uint64;"]
     lines += ["#ifndef INDEX", "#define INDEX int64", "#endif", "typedef INDEX index;"]
     lines += ["#ifndef BLOCK", "#define BLOCK 64", "#endif"]
+    lines += [_GROUPED]
     lines += [dialect.head] if dialect.head else []
     return "\n".join(lines) + "\n"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from adjit.analysis.places import places_of
 from adjit.codegen.c_family.body import Body
-from adjit.codegen.c_family.dialect import CUDA, Dialect, given, header, item
+from adjit.codegen.c_family.dialect import CUDA, Dialect, given, group, header, item
 from adjit.codegen.c_family.expressions import Expressions
 from adjit.codegen.c_family.helpers import has_atomic, helper, wants_wide
 from adjit.codegen.c_family.memory import Memory, layout_strides
@@ -110,15 +110,22 @@ class _Printer:
         first, at = self._names.fresh(f"{name}_memory"), self._names.fresh(f"{name}_at")
         extents = tuple(self._names.fresh(f"{name}_n{k}") for k in range(s.type.ndim))
         pointer, lines = given(self._dialect, f"{self._dialect.pointer}{lock}{kind} *{restrict}", first)
-        params = [pointer, f"const int64 {at}"]
+        params = [pointer, f"PLACE({at})"]
         params += [f"const index {n}" for n in extents]
         strides = layout_strides(s.type, extents)
         if strides is None:
             strides = tuple(self._names.fresh(f"{name}_s{k}") for k in range(s.type.ndim))
             params += [f"const index {n}" for n in strides]
         self._arrays[s] = Memory(name, extents, strides)
-        lines.append(f"{self._dialect.pointer}{lock}{kind} *const {name} = {first} + {at};")
+        start = f"FIRST({at}, {self._group})"
+        lines.append(f"{self._dialect.pointer}{lock}{kind} *const {name} = {first} + {start};")
         return params, [INDENT + line for line in lines]
+
+    @property
+    def _group(self) -> str:
+        """The number of the group of arrays: along the first axis that the work items leave free, if there is one."""
+        axes = max(1, len(self._kernel.items))
+        return "0" if axes > 2 or self._kernel.totals else group(self._dialect, axes)
 
     def _writes(self, s: Sym) -> bool:
         """Whether the kernel may write the array, also by a view of it."""

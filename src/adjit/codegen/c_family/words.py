@@ -16,6 +16,7 @@ TAKEN = frozenset(
     acosh atanh erf erfc lgamma tgamma floor ceil trunc rint hypot copysign nextafter fmod fabs ldexp pow isnan isinf
     isfinite signbit barrier get_global_id get_global_size get_local_id get_group_id atomic_add atomic_min atomic_max
     atomic_cmpxchg atom_cmpxchg as_float as_double as_uint as_ulong as_long atomicAdd atomicMin atomicMax atomicCAS
-    atomicInc last arrived came GIVEN FETCH TABLE slice_start slice_length min max abs linux unix NULL CHAR_BIT M_PI M_E
+    atomicInc last arrived came GIVEN FETCH TABLE GROUPED PLACE FIRST slice_start slice_length min max abs linux unix
+    NULL CHAR_BIT M_PI M_E
     """.split()
 )

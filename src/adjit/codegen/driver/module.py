@@ -18,11 +18,12 @@ from adjit.transform.kernel_body import Kernel
 
 @dataclass(frozen=True)
 class HostUnit:
-    """A host function, the kernels that it launches, and which arrays are in the host's memory."""
+    """A host function, the kernels that it launches, and which arrays are in the host's memory (see `OnDevice`)."""
 
     main: Function
     kernels: tuple[Kernel, ...]
     on_host: Callable[[Atom], bool]
+    strict: bool = False
 
 
 def kernels_text(units: tuple[HostUnit, ...], dialect: Dialect) -> str:
@@ -41,7 +42,11 @@ def render_driver(units: tuple[HostUnit, ...], glue: tuple[Glue, ...], doc: str,
     ]
     if kernels:
         parts.append(f'KERNELS = r"""\n{_quoted(text)}"""')
-        lines = [f"SOURCE = Source(KERNELS, fp64={fp64}, wide_atomics={wide})", *map(_handle, kernels)]
+        strict = ", strict=True" if any(u.strict for u in units) else ""
+        lines = [
+            f"SOURCE = Source(KERNELS, fp64={fp64}, wide_atomics={wide}{strict})",
+            *map(_handle, kernels),
+        ]
         parts.append("\n".join(lines))
     names = {k.name: k.name for k in kernels}
     hosts = [HostPrinter(u.main, {**names, u.main.name: u.main.name}, u.on_host) for u in units]

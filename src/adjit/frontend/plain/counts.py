@@ -11,11 +11,13 @@ from adjit.frontend.plain.orders import bisect, ordered
 
 def bins_of(items: Any, minlength: Any) -> Any:
     """How many bins `np.bincount` has."""
+    least = 0
     n = minlength
     for k in range(len(items)):
-        if items[k] < 0:
-            raise ValueError("bincount: first argument must be non-negative")
+        least = min(least, items[k])
         n = max(n, items[k] + 1)
+    if least < 0:
+        raise ValueError("bincount: first argument must be non-negative")
     return n
 
 
@@ -51,10 +53,15 @@ def check_range(bins: Any, low: Any, high: Any) -> None:
         raise ValueError("histogram(): max must be larger than min in range parameter")
 
 
-def even_bin(value: Any, bins: Any, low: Any, high: Any) -> Any:
-    """The bin of a number among bins of one width, -1 outside."""
+def bins_in_one(bins: Any, low: Any, high: Any) -> Any:
+    """How many bins of one width there are in a length of one; 0 where they have no width."""
+    return bins / (high - low) if high > low else 0.0
+
+
+def even_bin(value: Any, bins: Any, low: Any, high: Any, rate: Any) -> Any:
+    """The bin of a number among bins of one width, `rate` of them in a length of one; -1 outside."""
     if high > low:
-        at = np.floor((value - low) * (bins / (high - low)))
+        at = np.floor((value - low) * rate)
         if 0 <= at and at < bins:
             return int(at)
         if value == high:
@@ -64,25 +71,29 @@ def even_bin(value: Any, bins: Any, low: Any, high: Any) -> Any:
 
 def histogram(made: Any, items: Any, bins: Any, low: Any, high: Any) -> None:
     """Counts in bins of one width."""
+    rate = bins_in_one(bins, low, high)
     for k in range(len(items)):
-        at = even_bin(items[k], bins, low, high)
+        at = even_bin(items[k], bins, low, high, rate)
         if at >= 0:
             made[at] += 1
 
 
 def histogram_weights(made: Any, items: Any, bins: Any, low: Any, high: Any, weights: Any) -> None:
     """Sums of weights in bins of one width."""
+    rate = bins_in_one(bins, low, high)
     for k in range(len(items)):
-        at = even_bin(items[k], bins, low, high)
+        at = even_bin(items[k], bins, low, high, rate)
         if at >= 0:
             made[at] += weights[k]
 
 
 def check_edges(edges: Any) -> None:
     """Edges of bins do not fall."""
+    falls = 0
     for k in range(len(edges) - 1):
-        if not edges[k] <= edges[k + 1]:
-            raise ValueError("histogram(): bins must increase monotonically")
+        falls += int(not edges[k] <= edges[k + 1])
+    if falls > 0:
+        raise ValueError("histogram(): bins must increase monotonically")
 
 
 def edged_bin(value: Any, edges: Any) -> Any:

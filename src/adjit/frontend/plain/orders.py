@@ -80,16 +80,14 @@ def bisect(items: Any, value: Any, right: Any) -> Any:
 
 def monotonic(bins: Any) -> Any:
     """1 if the bins never decrease, -1 if they never increase."""
-    rises = False
-    falls = False
+    rises = 0
+    falls = 0
     for k in range(len(bins) - 1):
-        if bins[k + 1] > bins[k]:
-            rises = True
-        if bins[k + 1] < bins[k]:
-            falls = True
-    if rises and falls:
+        rises += int(bins[k + 1] > bins[k])
+        falls += int(bins[k + 1] < bins[k])
+    if rises > 0 and falls > 0:
         raise ValueError("bins must be monotonically increasing or decreasing")
-    return -1 if falls else 1
+    return -1 if falls > 0 else 1
 
 
 def middle_of(items: Any) -> Any:
@@ -104,10 +102,10 @@ def middle_of(items: Any) -> Any:
 
 def has_nan(items: Any) -> Any:
     """Whether an item of a 1-D array is NaN."""
+    found = 0
     for k in range(len(items)):
-        if items[k] != items[k]:
-            return True
-    return False
+        found += int(items[k] != items[k])
+    return found > 0
 
 
 def median(items: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Rules of the operations of whole arrays that a library computes: products, linear algebra, Fourier transforms."""
+"""Rules of the operations of whole arrays that a library computes: products, linear algebra, transforms, orders."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _MODULES = {
     "Eigenvalues and singular values": "spectral",
     "Orthogonal factors, least squares": "least",
     "Fourier transforms": "fourier",
+    "Orders and running sums": "orders",
 }
 """The modules of the rules, by the title of the group."""
 

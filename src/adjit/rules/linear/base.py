@@ -190,6 +190,7 @@ class WholeRule:
     takes_complex: whether the formulas hold for complex matrices too. A cotangent c of z means Re(sum(c * dz)), the
         conjugate of what papers call a gradient: so holomorphic operations have transposes and no conjugates.
     takes_integers: whether an array of integers is converted to float64, as NumPy does; else it is refused.
+    any_numbers: whether arrays of integers and bools are taken as they are.
     real_only: whether arguments are real numbers.
     carries(k, j): whether result k has a derivative in argument j.
     convention: singular and degenerate cases, for the documentation. reference: where the formula is from.
@@ -204,6 +205,7 @@ class WholeRule:
     raises: bool = True
     takes_complex: bool = False
     takes_integers: bool = False
+    any_numbers: bool = False
     real_only: bool = False
     carries: Callable[[int, int], bool] = lambda k, j: True
     convention: str = ""

@@ -27,3 +27,14 @@ def fourier(kind, x, n, axis, norm, out):  # type: ignore[no-untyped-def]
     """`np.fft.fft(x, n, axis, norm, out)`, or ifft, rfft, irfft; generated modules have another (`codegen.fourier`)."""
     transform = (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft)[kind]
     transform(x, n, axis, ("backward", "ortho", "forward")[norm], out)
+
+
+def order(x, axis, out):  # type: ignore[no-untyped-def]
+    """The places of the elements along an axis in order."""
+    out[...] = np.argsort(x, axis, kind="stable")
+
+
+def running_sum(x, axis, step, out):  # type: ignore[no-untyped-def]
+    """The running sum along an axis, from the end on where the step is -1."""
+    given, made = (x, out) if step == 1 else (np.flip(x, axis), np.flip(out, axis))
+    made[...] = np.cumsum(given, axis)

@@ -19,7 +19,7 @@ from adjit.runtime.cuda.library import cp, memory, runtime
 from adjit.runtime.cuda.nodes import Nodes
 from adjit.runtime.cuda.table import Table
 from adjit.runtime.cuda.words import WORDS
-from adjit.runtime.device_memory import SMALL, DeviceArray
+from adjit.runtime.device_memory import SMALL, DeviceArray, Ungrouped
 from adjit.runtime.traced import Number, Trace, Unrepeatable
 
 FLOATS = frozenset({float, np.float32, np.float64})
@@ -73,10 +73,12 @@ class Capturing(Device):
     def full(self, shape: tuple[Any, ...], value: Any, dtype: Any, order: str = "C") -> DeviceArray:
         made = self.empty(shape, dtype, order)
         if made.size:
-            self._moved("fill", made, made.size, self._number(value, made.dtype.name))
+            self._moved("fill", made, made.size * self.groups, self._number(value, made.dtype.name))
         return made
 
     def grow(self, record: DeviceArray, need: Any) -> DeviceArray:
+        if self.groups > 1:
+            raise Ungrouped
         larger = self.empty((max(int(need), 2 * record.size),), record.dtype)
         if record.size:
             source = self._table.address(record.buffer.slot)
@@ -96,6 +98,18 @@ class Capturing(Device):
         values = [count, self._table.address(target.buffer.slot), *given]
         kernel.added((-(-count // BLOCK), 1, 1), (BLOCK, 1, 1), self.nodes, values)
 
+    def put(self, out: DeviceArray, values: np.ndarray[Any, Any]) -> None:
+        raise Unrepeatable("a record of the host's goes to the device")
+
+    def argsort(self, out: DeviceArray, x: DeviceArray, axis: int) -> None:
+        raise Unrepeatable("CuPy sorts")
+
+    def cumsum(self, out: DeviceArray, x: DeviceArray, axis: int, step: int) -> None:
+        raise Unrepeatable("CuPy makes running sums")
+
+    def matmul(self, out: DeviceArray, x: DeviceArray, y: DeviceArray) -> None:
+        raise Unrepeatable("cuBLAS multiplies")
+
     def launch(self, launch: Launch, counts: tuple[int, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
         self.launches += 1
         if self.launches > _MOST_LAUNCHES:
@@ -104,11 +118,11 @@ class Capturing(Device):
         index = "i"
         for kind, a in zip(launch.given, given, strict=True):
             if type(a) is DeviceArray:
-                flat += (self._table.address(a.buffer.slot), a.offset // a.dtype.itemsize, *a.places(kind))
+                flat += (self._table.address(a.buffer.slot), *a.first(self.groups > 1), *a.places(kind))
                 index = "q" if a.span > SMALL else index
             else:
                 flat.append(self._number(a, kind) if kind in _KINDS else int(a))
-        grid, block = launch.grid(counts)
+        grid, block = launch.grid(counts, self.groups)
         found = list[Number]()
         if launch.totals:
             groups = launch.groups(counts)

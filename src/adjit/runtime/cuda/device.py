@@ -14,14 +14,15 @@ from weakref import WeakSet
 import numpy as np
 
 from adjit.errors import DeviceError, MemoryLimitError
+from adjit.runtime.cuda import steps
 from adjit.runtime.cuda.library import cp, memory, runtime
-from adjit.runtime.device_memory import DeviceArray, laid_out, local
+from adjit.runtime.device_memory import DeviceArray, Groups, laid_out, local
 
 
-class Device:
+class Device(Groups):
     """Where a call runs: the number of the device, and the address of the stream.
 
-    launches: how many kernels were launched.
+    launches: how many kernels were launched. steps: whether CuPy made steps of it (`steps`).
     """
 
     records = False
@@ -30,6 +31,7 @@ class Device:
     def __init__(self, number: int, stream: int):
         self.number, self.stream = number, stream
         self.launches = 0
+        self.steps = False
 
     def memory(self, size: int) -> Any:
         """Fresh memory of so many bytes. Raises MemoryLimitError."""
@@ -40,25 +42,33 @@ class Device:
     def empty(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory, not initialised."""
         shape, dtype, strides = laid_out(shape, dtype, order)
-        size = math.prod(shape) * dtype.itemsize
-        return DeviceArray(self.memory(size), 0, shape, strides, dtype)
+        count = math.prod(shape)
+        memory = self.memory(count * self.groups * dtype.itemsize)
+        return DeviceArray(memory, 0, shape, strides, dtype, self.step(count))
+
+    def room(self) -> int:
+        """How many bytes are free."""
+        return int(runtime.memGetInfo()[0]) + int(cp.get_default_memory_pool().free_bytes())
 
     def zeros(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory of zeros."""
         made = self.empty(shape, dtype, order)
         if made.size:
-            runtime.memsetAsync(made.buffer.ptr, 0, made.size * made.dtype.itemsize, self.stream)
+            size = made.size * self.groups * made.dtype.itemsize
+            runtime.memsetAsync(made.buffer.ptr, 0, size, self.stream)
         return made
 
     def full(self, shape: tuple[Any, ...], value: Any, dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory that holds one value."""
         made = self.empty(shape, dtype, order)
         if made.size:
-            self.shown(made).fill(made.dtype.type(value))
+            all_groups = cp.ndarray((made.size * self.groups,), made.dtype, memptr=made.buffer)
+            all_groups.fill(made.dtype.type(value))
         return made
 
     def grow(self, record: DeviceArray, need: Any) -> DeviceArray:
         """A larger copy of a record: at least `need` elements, at least twice as many as before."""
+        self.alone()
         larger = self.empty((max(int(need), 2 * record.size),), record.dtype)
         size = record.size * record.dtype.itemsize
         if size:
@@ -70,6 +80,29 @@ class Device:
         """Launch a kernel (`launch.Launch`); the totals, if it has any."""
         self.launches += 1
         return launch.run(self, counts, given)
+
+    def put(self, out: DeviceArray, values: np.ndarray[Any, Any]) -> None:
+        """`out` is a record of the host's."""
+        self.alone()
+        self.shown(out).set(np.ascontiguousarray(values, out.dtype))
+
+    def argsort(self, out: DeviceArray, x: DeviceArray, axis: int) -> None:
+        """The places of the elements of `x` in order (`steps`)."""
+        self.alone()
+        self.steps = True
+        steps.argsort(out, x, axis)
+
+    def cumsum(self, out: DeviceArray, x: DeviceArray, axis: int, step: int) -> None:
+        """The running sum of `x` (`steps`)."""
+        self.alone()
+        self.steps = True
+        steps.cumsum(out, x, axis, step)
+
+    def matmul(self, out: DeviceArray, x: DeviceArray, y: DeviceArray) -> None:
+        """A product (`steps`)."""
+        self.alone()
+        self.steps = True
+        steps.matmul(out, x, y)
 
     def counter(self) -> Any:
         """Where the blocks of a kernel count themselves: zero before a launch, and zero again after it."""

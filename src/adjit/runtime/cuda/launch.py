@@ -18,6 +18,7 @@ from adjit.errors import DeviceError
 from adjit.runtime.cuda.device import Device
 from adjit.runtime.cuda.library import cp, driver
 from adjit.runtime.cuda.nodes import Nodes
+from adjit.runtime.device_memory import SMALL, Ungrouped
 
 BLOCK = 256
 """Work items of a block that makes totals."""
@@ -35,28 +36,31 @@ _MAKERS: dict[str, Callable[[Any], Any]] = {"bool": int, "float32": np.float32}
 
 
 class Source:
-    """The text of a module's kernels. fp64, wide_atomics: whether it needs numbers, and atomics, of 64 bits."""
+    """The text of a module's kernels. fp64, wide_atomics: whether it needs numbers, and atomics, of 64 bits.
 
-    def __init__(self, text: str, fp64: bool, wide_atomics: bool):
-        self._text, self._wide_atomics = text, wide_atomics
-        self._built: dict[tuple[int, str, bool], Any] = {}
+    strict: whether products and sums are rounded one by one, so that kernels come to the same numbers.
+    """
+
+    def __init__(self, text: str, fp64: bool, wide_atomics: bool, strict: bool = False):
+        self._text, self._wide_atomics, self._strict = text, wide_atomics, strict
+        self._built: dict[tuple[int, str, bool, bool], Any] = {}
         self._lock = threading.Lock()
 
     def kernel(self, name: str, axes: int, given: tuple[str, ...], totals: tuple[str, ...] = ()) -> Launch:
         """What launches one kernel (see `Launch`)."""
         return Launch(self, name, axes, given, totals)
 
-    def module(self, number: int, index: str, table: bool) -> Any:
+    def module(self, number: int, index: str, table: bool, grouped: bool = False) -> Any:
         """The built text for the current device, which has this number. Raises DeviceError."""
-        key = (number, index, table)
+        key = (number, index, table, grouped)
         found = self._built.get(key)
         if found is None:
             with self._lock:
-                found = self._built.get(key) or self._build(index, table)
+                found = self._built.get(key) or self._build(index, table, grouped)
                 self._built[key] = found
         return found
 
-    def _build(self, index: str, table: bool) -> Any:
+    def _build(self, index: str, table: bool, grouped: bool) -> Any:
         device = cp.cuda.Device()
         if self._wide_atomics and int(device.compute_capability) < 60:
             raise DeviceError(
@@ -70,7 +74,8 @@ class Source:
             f"-DINDEX={'long long' if index == 'q' else 'int'}",
             f"-DBLOCK={BLOCK}",
         ]
-        options += ["-DTABLE"] if table else []
+        options += [*(["-DTABLE"] if table else []), *(["-DGROUPED"] if grouped else [])]
+        options += ["--fmad=false"] if self._strict else []
         try:
             module = cp.RawModule(code=self._text, options=tuple(options))
             module.compile()
@@ -130,7 +135,9 @@ class Launch:
 
     def __call__(self, device: Device, *args: Any) -> tuple[Any, ...]:
         counts = args[: self.axes]
-        if self.totals or device.records:
+        if device.groups > 1 and (self.totals or self.axes > 2):
+            raise Ungrouped
+        if self.totals or device.records or device.groups > 1:
             return () if 0 in counts and not self.totals else device.launch(self, counts, args[self.axes :])
         device.launches += 1
         shape = self._grids.get(counts)
@@ -163,7 +170,10 @@ class Launch:
         return index
 
     def run(self, device: Device, counts: tuple[int, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Launch one that makes totals, and wait for them."""
+        """Launch one that makes totals, and wait for them; or one for many groups of arrays."""
+        if device.groups > 1:
+            self._run_grouped(device, counts, given)
+            return ()
         flat: list[Any] = [*counts]
         index = self._flat(flat, given)
         groups = self.groups(counts)
@@ -175,31 +185,46 @@ class Launch:
         self.ready(device, index, False, given)((groups, 1, 1), (BLOCK, 1, 1), device.stream, flat)
         return tuple(device.numbers(out, self.totals))
 
+    def _run_grouped(self, device: Device, counts: tuple[int, ...], given: tuple[Any, ...]) -> None:
+        flat: list[Any] = [*counts]
+        index = "i"
+        for kind, (which, make), a in zip(self.given, self._forms, given, strict=True):
+            if which is None:
+                flat.append(a if make is None else make(a))
+            else:
+                flat += (a.buffer.ptr, *a.first(True), *a.places(kind))
+                index = "q" if a.span > SMALL else index
+        self.ready(device, index, False, given)(*self.grid(counts, device.groups), device.stream, flat)
+
     def ready(self, device: Device, index: str, table: bool, given: tuple[Any, ...]) -> Ready:
         """The kernel, built; one for each thread, since its arguments are put in memory of its own."""
         kept: dict[Any, Ready] = self._kept.__dict__
-        key = (device.number, index, table)
+        grouped = device.groups > 1
+        key = (device.number, index, table, True) if grouped else (device.number, index, table)
         found = kept.get(key)
         if found is None:
-            module = self.source.module(device.number, index, table)
+            module = self.source.module(device.number, index, table, grouped)
             fields = "q" * self.axes
             for kind, a in zip(self.given, given, strict=True):
                 if kind in _CODES:
                     fields += "Q" if table and kind in ("float32", "float64") else _CODES[kind]
                 else:
-                    fields += "Qq" + index * len(a.places(kind))
+                    fields += ("Qqq" if grouped else "Qq") + index * len(a.places(kind))
             fields += "QQ" * len(self.totals) + ("Q" if self.totals else "")
             found = kept[key] = Ready(module, self.name, fields)
         return found
 
-    def grid(self, counts: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Blocks, and items in each, along x (the last axis), y and z."""
+    def grid(self, counts: tuple[int, ...], groups: int = 1) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Blocks, and items in each, along x (the last axis), y and z; groups of arrays along the first free one."""
         block = list(self._shape)
         sides = (*reversed(counts), 1, 1, 1)[:3]
         for k in (1, 2):
             if sides[k] > self._most[k]:
                 block = _high(sides, block, k)
-        return tuple([-(-n // b) for n, b in zip(sides, block, strict=True)]), tuple(block)
+        blocks = [-(-n // b) for n, b in zip(sides, block, strict=True)]
+        if groups > 1:
+            blocks[max(1, len(counts))] = groups
+        return tuple(blocks), tuple(block)
 
     def groups(self, counts: tuple[int, ...]) -> int:
         """How many blocks make totals."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjit.errors import ArgumentError
-from adjit.runtime.cuda.library import cp
+from adjit.runtime.cuda.library import cp, cupyx_sparse
 from adjit.runtime.device_memory import ghost
 from adjit.runtime.foreign import external_stream
 
@@ -60,6 +60,42 @@ def zeros(like: Any, dtype: Any, order: str) -> Any:
     """An array of zeros of the shape and on the device of another one."""
     with like.device:
         return cp.zeros(like.shape, dtype, order=order)
+
+
+def empty(like: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array on the device of another one, not initialised."""
+    with like.device:
+        return cp.empty(shape, dtype)
+
+
+def clear(a: Any) -> None:
+    """Zero everywhere."""
+    with a.device:
+        a.fill(0)
+
+
+def sent(a: AnyArray, like: Any) -> Any:
+    """A contiguous array of the host's on the device of another one."""
+    with like.device:
+        return cp.asarray(a)
+
+
+def sparse_form(pattern: Any, like: Any) -> Any:
+    """What matrices of a pattern (a `scipy.sparse.csr_array`) share: columns, starts of rows, the shape."""
+    return sent(pattern.indices, like), sent(pattern.indptr, like), pattern.shape
+
+
+def sparse(data: Any, form: Any) -> Any:
+    """A `cupyx.scipy.sparse.csr_matrix` of these entries."""
+    indices, indptr, shape = form
+    with data.device:
+        return cupyx_sparse().csr_matrix((data, indices.copy(), indptr.copy()), shape=shape)
+
+
+def stacked(arrays: Sequence[Any]) -> Any:
+    """Arrays of one shape as one with a leading axis."""
+    with arrays[0].device:
+        return cp.stack(arrays)
 
 
 def private(a: Any, order: str) -> Any:

@@ -3,7 +3,7 @@
 The first call with arguments of certain shapes (and with certain integers, which may steer the host's code) launches
 directly. From the second call on a program of several launches is captured in a graph (see `capture`), and replayed
 with whatever arrays and floats come in, as long as what the host's code compares comes out the same. Where the host's
-code depends on what the device computes, launches stay direct.
+code depends on what the device computes, and where CuPy makes steps of the program, launches stay direct.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Program:
             device = Device(number, stream.ptr)
             flat = self._call(device, *given) or ()
             if known is None and key is not None:
-                self._note(key, _Known(device.launches))
+                self._note(key, _Known(device.launches, direct=device.steps))
         else:
             flat = self._repeated(known, number, stream, given)
         return self._shown(flat)

@@ -16,14 +16,15 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from adjit.errors import DeviceError, MemoryLimitError
-from adjit.runtime.device_memory import DeviceArray, laid_out, local
+from adjit.runtime.device_memory import DeviceArray, Groups, laid_out, local
+from adjit.runtime.opencl import steps
 
 _FLAGS = cl.mem_flags.READ_WRITE
 GIVEN_QUEUE: ContextVar[Any] = ContextVar("queue", default=None)
 """The queue that a call was given, in place of its arrays'."""
 
 
-class Device:
+class Device(Groups):
     """The queue of a call. last: (of a queue that runs out of order) the event that the next operation waits for."""
 
     def __init__(self, queue: Any):
@@ -47,7 +48,8 @@ class Device:
     def empty(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory, not initialised."""
         shape, dtype, strides = laid_out(shape, dtype, order)
-        size = math.prod(shape) * dtype.itemsize
+        count = math.prod(shape)
+        size = count * self.groups * dtype.itemsize
         limit = self.queue.device.max_mem_alloc_size
         if size > limit:
             raise _too_large(size, limit, self.queue.device)
@@ -55,7 +57,11 @@ class Device:
             buffer = cl.Buffer(self.context, _FLAGS, max(size, 1))
         except (cl.MemoryError, cl.RuntimeError) as error:
             raise _too_large(size, self.queue.device.global_mem_size, self.queue.device) from error
-        return DeviceArray(buffer, 0, shape, strides, dtype)
+        return DeviceArray(buffer, 0, shape, strides, dtype, self.step(count))
+
+    def room(self) -> int:
+        """How many bytes the device has at most."""
+        return int(self.queue.device.global_mem_size)
 
     def zeros(self, shape: tuple[Any, ...], dtype: Any, order: str = "C") -> DeviceArray:
         """Fresh memory of zeros."""
@@ -66,7 +72,7 @@ class Device:
         made = self.empty(shape, dtype, order)
         if made.size:
             pattern = np.array(value, dtype)
-            size = made.size * made.dtype.itemsize
+            size = made.size * self.groups * made.dtype.itemsize
             self.enqueued(
                 cl.enqueue_fill_buffer(self.queue, made.buffer, pattern, 0, size, wait_for=self.before)
             )
@@ -74,6 +80,7 @@ class Device:
 
     def grow(self, record: DeviceArray, need: Any) -> DeviceArray:
         """A larger copy of a record: at least `need` elements, at least twice as many as before."""
+        self.alone()
         larger = self.empty((max(int(need), 2 * record.size),), record.dtype)
         size = record.size * record.dtype.itemsize
         if size:
@@ -83,6 +90,23 @@ class Device:
             )  # fmt: skip
             self.enqueued(copied)
         return larger
+
+    def put(self, out: DeviceArray, values: np.ndarray[Any, Any]) -> None:
+        """`out` is a record of the host's."""
+        self.alone()
+        if out.size:
+            source = np.ascontiguousarray(values, out.dtype)
+            cl.enqueue_copy(self.queue, out.buffer, source, is_blocking=True, wait_for=self.before)
+
+    def argsort(self, out: DeviceArray, x: DeviceArray, axis: int) -> None:
+        """`out` is the places of the elements of `x` in order, along an axis (`steps`)."""
+        self.alone()
+        steps.argsort(self, out, x, axis)
+
+    def cumsum(self, out: DeviceArray, x: DeviceArray, axis: int, step: int) -> None:
+        """`out` is the running sum of `x` along an axis; from the end on where the step is -1 (`steps`)."""
+        self.alone()
+        steps.cumsum(self, out, x, axis, step)
 
     def shown(self, a: Any) -> Any:
         """An array as the user has arrays; anything else as it is."""

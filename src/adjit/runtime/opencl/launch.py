@@ -17,7 +17,7 @@ import numpy as np
 import pyopencl as cl
 
 from adjit.errors import DeviceError
-from adjit.runtime.device_memory import SMALL, DeviceArray
+from adjit.runtime.device_memory import SMALL, DeviceArray, Ungrouped
 from adjit.runtime.opencl.device import Device
 
 BLOCK = 64
@@ -37,12 +37,19 @@ _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
 """What two groups of work items come to together, by the operation of a total."""
 
 
-class Source:
-    """The text of a module's kernels. fp64, wide_atomics: what a device must have for it."""
+_STRICT = "#pragma OPENCL FP_CONTRACT OFF"
 
-    def __init__(self, text: str, fp64: bool, wide_atomics: bool):
-        self._text, self._fp64, self._wide_atomics = text, fp64, wide_atomics
-        self._built: dict[tuple[Any, Any, str], Any] = {}
+
+class Source:
+    """The text of a module's kernels. fp64, wide_atomics: what a device must have for it.
+
+    strict: whether products and sums are rounded one by one, so that kernels come to the same numbers.
+    """
+
+    def __init__(self, text: str, fp64: bool, wide_atomics: bool, strict: bool = False):
+        self._text = f"{_STRICT}\n{text}" if strict else text
+        self._fp64, self._wide_atomics = fp64, wide_atomics
+        self._built: dict[tuple[Any, Any, str, bool], Any] = {}
         self._lock = threading.Lock()
 
     def kernel(self, name: str, axes: int, given: tuple[str, ...], totals: tuple[str, ...] = ()) -> Launch:
@@ -63,18 +70,18 @@ class Source:
                 "use float32 arrays, or run it on NumPy arrays",
             )
 
-    def program(self, context: Any, device: Any, index: str) -> Any:
+    def program(self, context: Any, device: Any, index: str, grouped: bool) -> Any:
         """The built program. Raises DeviceError."""
-        key = (context, device, index)
+        key = (context, device, index, grouped)
         found = self._built.get(key)
         if found is None:
             with self._lock:
-                found = self._built[key] = self._build(context, device, index)
+                found = self._built[key] = self._build(context, device, index, grouped)
         return found
 
-    def _build(self, context: Any, device: Any, index: str) -> Any:
+    def _build(self, context: Any, device: Any, index: str, grouped: bool) -> Any:
         self.check(device)
-        options = [f"-DINDEX={index}", f"-DBLOCK={BLOCK}", "-w"]
+        options = [f"-DINDEX={index}", f"-DBLOCK={BLOCK}", "-w", *(["-DGROUPED"] if grouped else [])]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")
         try:
@@ -108,30 +115,34 @@ class Launch:
         if not self._totals and self._axes and 0 in counts:
             return ()
         flat: list[Any] = [np.int64(n) for n in counts]
-        wide = False
+        wide, groups = False, device.groups
+        if groups > 1 and (self._totals or self._axes > 2):
+            raise Ungrouped
         for kind, make, a in zip(self._given, self._makers, given, strict=True):
             if make is not None:
                 flat.append(make(a))
                 continue
             wide = wide or a.span > SMALL
-            _append(flat, a, kind)
-        kernel = self._kernel(device, "long" if wide else "int")
+            _append(flat, a, kind, groups > 1)
+        kernel = self._kernel(device, "long" if wide else "int", groups > 1)
         index = np.int64 if wide else np.int32
         flat = [index(x) if type(x) is int else x for x in flat]
         if self._totals:
             return self._with_totals(device, kernel, int(np.prod(counts, dtype=np.int64)), flat)
         shape = _SHAPES[self._axes]
         items = tuple(-(-int(n) // b) * b for n, b in zip(reversed(counts or (1,)), shape, strict=True))
+        if groups > 1:
+            items, shape = (*items, groups), (*shape, 1)
         device.enqueued(kernel(device.queue, items, shape, *flat, wait_for=device.before))
         return ()
 
-    def _kernel(self, device: Device, index: str) -> Any:
+    def _kernel(self, device: Device, index: str, grouped: bool) -> Any:
         """The kernel, one for each thread: its arguments are part of it."""
         kept = self._kernels.__dict__.setdefault("kept", {})
-        key = (device.context, device.queue.device, index)
+        key = (device.context, device.queue.device, index, grouped)
         found = kept.get(key)
         if found is None:
-            program = self._source.program(device.context, device.queue.device, index)
+            program = self._source.program(device.context, device.queue.device, index, grouped)
             found = kept[key] = cl.Kernel(program, self._name)
         return found
 
@@ -157,8 +168,10 @@ class Launch:
         return tuple(found)
 
 
-def _append(flat: list[Any], a: DeviceArray, layout: str) -> None:
+def _append(flat: list[Any], a: DeviceArray, layout: str, grouped: bool) -> None:
     """What stands for an array: buffer, place of its first element, extents, strides unless the layout says them."""
     flat.append(a.buffer)
     flat.append(np.int64(a.offset // a.dtype.itemsize))
+    if grouped:
+        flat.append(np.int64(a.step))
     flat += a.places(layout)

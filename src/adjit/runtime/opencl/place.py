@@ -14,6 +14,7 @@ from adjit.errors import ArgumentError, DeviceError
 from adjit.runtime.device_memory import ghost
 from adjit.runtime.opencl.copies import copy_into
 from adjit.runtime.opencl.device import GIVEN_QUEUE
+from adjit.runtime.opencl.matrix import CompressedRows
 
 AnyArray = np.ndarray[Any, Any]
 
@@ -77,6 +78,53 @@ def zeros(like: Any, dtype: Any, order: str) -> Any:
     made = cl_array.empty(like.queue, like.shape, dtype, order=order)
     if made.size:
         made.fill(np.zeros((), dtype)[()])
+    return made
+
+
+def empty(like: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array on the queue of another one, not initialised."""
+    return cl_array.empty(like.queue, shape, dtype)
+
+
+def clear(a: Any) -> None:
+    """Zero everywhere in contiguous memory."""
+    if a.size:
+        a.fill(np.zeros((), a.dtype)[()])
+
+
+def sent(a: AnyArray, like: Any) -> Any:
+    """A contiguous array of the host's on the queue of another one."""
+    return cl_array.to_device(like.queue, a)
+
+
+def sparse_form(pattern: Any, like: Any) -> Any:
+    """What matrices of a pattern (a `scipy.sparse.csr_array`) share."""
+    return pattern
+
+
+def sparse(data: Any, form: Any) -> CompressedRows:
+    """A matrix of these entries."""
+    return CompressedRows(data, form.indices.copy(), form.indptr.copy(), form.shape)
+
+
+def stacked(arrays: Sequence[Any]) -> Any:
+    """Arrays of one shape as one with a leading axis."""
+    first = arrays[0]
+    made = empty(first, (len(arrays), *first.shape), first.dtype)
+    nbytes = first.size * first.dtype.itemsize
+    for k, a in enumerate(arrays if nbytes else ()):
+        own = a if layout_of(a) == "C" else private(a, "C")
+        made.add_event(
+            cl.enqueue_copy(
+                made.queue,
+                made.base_data,
+                own.base_data,
+                src_offset=own.offset,
+                dst_offset=k * nbytes,
+                byte_count=nbytes,
+                wait_for=own.events,
+            )
+        )
     return made
 
 

@@ -32,6 +32,7 @@ from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
 from adjit.transform.common import common
+from adjit.transform.counted_records import counted_records
 from adjit.transform.custom import dissolved, with_forward
 from adjit.transform.defer import defer_stores
 from adjit.transform.gather import gather
@@ -88,6 +89,8 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     """Build both sweeps of a typed primal. Parameters of `function` and of `wish.inputs` are the same symbols."""
     refuse_unsupported(function)
     wish = replace(wish, device=wish.device or function.device)
+    if wish.device:
+        function = counted_records(function)  # of a derivative that is itself differentiated
     ready = everywhere(function, _ready)
     head, ready = returned(everywhere(_with_rules(ready, wish), hoist))
     plan = _planned(_with_shared(ready, head) if head else ready, wish)

@@ -15,6 +15,7 @@ from adjit.analysis.dependence import may_overwrite_later
 from adjit.analysis.order import Order
 from adjit.analysis.ranges import ranges_of
 from adjit.analysis.regions import Region, Regions
+from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
     Atom,
@@ -102,7 +103,7 @@ class Planner:
         """Build the reverse sweep for the decisions; `layout`: the final one, which knows what calls move."""
         known = self._known_old()
         if layout is None:
-            layout = Layout(self.regions, self.decisions, known, self.callee is not None)
+            layout = self._layout(known)
         sweep = Sweep(self.regions, self.alias, self.affine, self.order, self.decisions, layout)
         sweep.results = self.function.results
         sweep.versions = self.versions
@@ -134,6 +135,9 @@ class Planner:
         if self.callee is not None:
             adjoints = (*adjoints, *(sweep.cursor[t] for t in self.callee.state))
         return sweep, b, adjoints, layout
+
+    def _layout(self, known: dict[int, Sym]) -> Layout:
+        return Layout(self.regions, self.decisions, known, self.callee is not None, self.wish.device)
 
     def _protect(self, sweep: Sweep, b: Builder) -> list[tuple[Sym, Sym]]:
         """Arrays that are rolled back and seen by others: put back at the end, or worked on in a private copy."""
@@ -213,7 +217,7 @@ class Planner:
         raise AssertionError("the reverse sweep's plan does not settle")
 
     def _homes(self) -> dict[Sym, tuple[Region, ...]]:
-        return Layout(self.regions, self.decisions, self._known_old(), self.callee is not None).home
+        return self._layout(self._known_old()).home
 
     def _overwriters(self, loads: list[Load]) -> dict[int, Store]:
         """Stores that must be rolled back so that the loads can be repeated."""
@@ -236,6 +240,12 @@ class Planner:
         changed = False
         for group in self._groups(loads, stores):
             some_loads, some_stores = group
+            meeting = next(filter(self._meets, some_stores), None)
+            if meeting is not None:
+                self._refuse_unrecorded(some_loads, some_stores, meeting)
+                self.decisions.unrepeatable.update(id(x) for x in some_loads)
+                changed = True
+                continue
             if any(id(x) in self.regions.assumed for x in some_loads) or any(
                 map(self._wanted_back, some_stores)
             ):
@@ -246,6 +256,25 @@ class Planner:
                 self.decisions.unrepeatable.update(id(x) for x in some_loads)
                 changed = True
         return changed
+
+    def _meets(self, store: Store) -> bool:
+        """Whether turns of a parallel loop may update one element there: no turn knows what it held before them all."""
+        region = self.regions.place[id(store)][0]
+        while store.update and region.parent is not None:
+            if isinstance(region.owner, Loop) and region.owner.parallel:
+                return True
+            region = region.parent
+        return False
+
+    def _refuse_unrecorded(self, loads: list[Load], stores: list[Store], meeting: Store) -> None:
+        """Raise UnsupportedError where what such updates change must be put back, and no record will do."""
+        if any(id(x) in self.regions.assumed for x in loads) or any(map(self._wanted_back, stores)):
+            name = meeting.array.name
+            raise UnsupportedError(
+                f"work items may meet in '{name}', and the reverse sweep needs what it held before",
+                f"let what reads it before read a copy: {name}.copy()",
+                meeting.span,
+            )
 
     def _times(self, store: Store) -> float:
         """How many stores it stands for, guessed."""

@@ -12,10 +12,11 @@ So that the turns of a parallel loop need not follow each other, what a turn rec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from adjit.analysis.carried import Carried
+from adjit.analysis.item_nests import axes_of
 from adjit.analysis.regions import Region, Regions
 from adjit.ir.core import Call, If, Load, Loop, Span, Store, Sym
 from adjit.ir.types import INT64, Array, Scalar
@@ -71,13 +72,19 @@ class Layout:
     """Tapes and saved symbols for a set of decisions."""
 
     def __init__(
-        self, regions: Regions, decisions: Decisions, known_old: dict[int, Sym], called: bool = False
+        self,
+        regions: Regions,
+        decisions: Decisions,
+        known_old: dict[int, Sym],
+        called: bool = False,
+        device: bool = False,
     ):
         """`known_old`: rolled-back stores whose overwritten value is a recorded symbol already.
 
         `called`: of a called function, which tapes the values of its own body too, since each call has its own.
+        `device`: whether the turns of a nest are work items, each of which keeps its own ends.
         """
-        self.called = called
+        self.called, self.device = called, device
         self.tapes: list[Tape] = []
         self._moved: dict[int, dict[Tape, None]] = {}  # region -> tapes that calls in it move
         self._foreign: dict[Tape, None] = {}
@@ -118,6 +125,8 @@ class Layout:
         for tape in tuple(self.tapes):
             path = tape.turn.path()
             outer = next((r for r in path if _parallel(r)), None)
+            if outer is not None and self.device:
+                outer = _of_item(outer, path)
             if outer is None or _regular(tape.turn, outer, cut):
                 continue
             end = Sym("end", INT64)
@@ -162,6 +171,13 @@ class Layout:
 
 def _parallel(region: Region) -> bool:
     return isinstance(region.owner, Loop) and region.owner.parallel
+
+
+def _of_item(outer: Region, path: Sequence[Region]) -> Region:
+    """The turn of the innermost loop that is an axis of the nest that begins with the parallel loop."""
+    assert isinstance(outer.owner, Loop)
+    axes = axes_of(outer.owner)
+    return next(r for r in reversed(path) if r.owner in axes)
 
 
 def _turn(region: Region) -> Region:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adjit.analysis.carried import Amount, Carried
+from adjit.analysis.numbered_turns import turn_of, turns_of
 from adjit.analysis.regions import Region, Regions
 from adjit.ir.builder import Builder
 from adjit.ir.core import Alloc, Atom, Const, Function, If, Loop, Slice, Stmt, Sym
@@ -20,7 +21,6 @@ from adjit.ir.nests import nest
 from adjit.ir.types import INT64, Array
 from adjit.ir.visit import Rewriter
 from adjit.transform.prepare import forward_views
-from adjit.transform.reverse.turns import turn_of, turns_of
 from adjit.transform.reverse.uneven import in_uneven_rows
 
 

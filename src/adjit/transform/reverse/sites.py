@@ -4,6 +4,8 @@
   function's top that is the exact size;
 * a branch, or a loop that may stop early: the loop around it is cut into chunks of turns, and each chunk ensures what
   its turns can write, so that a rare branch reserves next to nothing and no element costs a test;
+* on a device, in a parallel loop, such a loop looks in each turn: the records are counted before they are written
+  (`transform.counted_records`), and no work item looks;
 * a branch outside all loops: at its own start;
 * in a called function: the same, as far as no call stands in the way, which may move the same record; a region with a
   call in it pushes at its end, and looks then.
@@ -53,6 +55,8 @@ def site_of(tape: Tape, regions: Regions, layout: Layout) -> Site | None:
         return Site(tape.turn, -1)
     assert region.parent is not None
     if cut_loop(tape) is not None:
+        if layout.device and any(isinstance(r.owner, Loop) and r.owner.parallel for r in region.path()):
+            return Site(region, -1)
         return Site(region.parent, region.at, (), loop)
     return _hoisted(tape, region, regions, layout)
 

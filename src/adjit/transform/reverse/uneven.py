@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.distinct import Distinct
+from adjit.analysis.numbered_turns import turn_of, turns_of
 from adjit.analysis.regions import Regions
 from adjit.analysis.slices import Slices
 from adjit.ir.builder import Builder
@@ -42,7 +43,6 @@ from adjit.ir.core import (
 from adjit.ir.nests import nest
 from adjit.ir.types import INT64, Array
 from adjit.ir.visit import Rewriter
-from adjit.transform.reverse.turns import turn_of, turns_of
 
 
 def in_uneven_rows(f: Function, array: Sym) -> Function | None:

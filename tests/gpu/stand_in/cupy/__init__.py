@@ -31,6 +31,10 @@ class ndarray:
     def fill(self, value):
         self.seen()[...] = value
 
+    def __setitem__(self, index, value):
+        assert index is Ellipsis
+        self.fill(value.seen())
+
 
 class RawModule:
     def __init__(self, code, options):
@@ -64,6 +68,14 @@ def zeros(shape, dtype, order="C"):
     made = ndarray(shape, dtype)
     made.fill(0)
     return made
+
+
+def cumsum(a, axis, dtype, out):
+    out.fill(np.cumsum(a.seen(), axis, dtype))
+
+
+def argsort(a, axis):
+    return asarray(np.argsort(a.seen(), axis, kind="stable"))
 
 
 def get_default_memory_pool():

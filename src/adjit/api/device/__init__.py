@@ -1,0 +1,1 @@
+"""Several derivatives at once of device arrays: passes and sweeps as one host program of launches."""
