@@ -161,7 +161,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         for j, (flavour, wrap) in enumerate(FLAVOURS.items())
     ],
 )
-def test_programs(name: str, wrap: Callable[[Any], Any]) -> None:
+def test_programs(name: str, wrap: Callable[[Any], Any], request: pytest.FixtureRequest) -> None:
+    """Dispatchers are compiled; plain functions run as Python, but for --slow."""
+    if wrap is not njit and not request.config.getoption("--slow"):
+        request.getfixturevalue("uncompiled")
     f, args = PROGRAMS[name]
     _agree(wrap(f), args, 1e-10 if name == "roots" else 1e-12)
     report = aj.check_grad(wrap(f), *args)

@@ -68,7 +68,13 @@ def test_recursion(name, monkeypatch):
     check(*PROGRAMS[name])
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=[] if n in ("children", "quicksort", "pairs") else pytest.mark.slow)
+        for n in COMPILED
+    ],
+)
 def test_compiled_recursion(name):
     check(*PROGRAMS[name])
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.old_pocl import name_processor
+
 CUDA = os.environ.get("ADJIT_TEST_PLACE") == "cuda"
 """Whether tests run on a CUDA device."""
 
@@ -30,6 +32,7 @@ else:
 @cache
 def device() -> Any:
     """The first PoCL device, else the first device there is."""
+    name_processor()
     platforms = sorted(cl.get_platforms(), key=lambda p: "Portable" not in p.name)
     return platforms[0].get_devices()[0]
 

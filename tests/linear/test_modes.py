@@ -81,9 +81,7 @@ def test_arrays_end_as_the_plain_function_leaves_them(p: Program) -> None:
 ALWAYS = (
     "solve_matrix",
     "eigenvectors",
-    "orthogonal",
     "overwritten_in_place",
-    "rebound",
     "early_exit",
     "sliced",
 )

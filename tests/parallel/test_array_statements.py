@@ -148,7 +148,6 @@ def test_bits_do_not_depend_on_the_threads() -> None:
             numba.set_num_threads(before)
     bits = [[np.asarray(x).tobytes() for x in (value, *slopes)] for value, slopes in results]
     assert bits[0] == bits[1] == bits[2]
-    agree(results[0], aj.value_and_grad(njit(limited), wrt=(0, 1))(*fresh(args)))
     assert results[0][0] == njit(limited)(*fresh(args))
 
 
