@@ -7,7 +7,7 @@ CuPy's pool.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -88,21 +88,30 @@ class Device(Groups):
 
     def argsort(self, out: DeviceArray, x: DeviceArray, axis: int) -> None:
         """The places of the elements of `x` in order (`steps`)."""
-        self.alone()
-        self.steps = True
-        steps.argsort(out, x, axis)
+        self._step(steps.argsort, out, x, axis)
 
     def cumsum(self, out: DeviceArray, x: DeviceArray, axis: int, step: int) -> None:
         """The running sum of `x` (`steps`)."""
-        self.alone()
-        self.steps = True
-        steps.cumsum(out, x, axis, step)
+        self._step(steps.cumsum, out, x, axis, step)
 
     def matmul(self, out: DeviceArray, x: DeviceArray, y: DeviceArray) -> None:
         """A product (`steps`)."""
+        self._step(steps.matmul, out, x, y)
+
+    def _step(self, make: Callable[..., None], *given: Any) -> None:
+        """A step of CuPy's. Raises MemoryLimitError where the device has no room for what it needs."""
         self.alone()
         self.steps = True
-        steps.matmul(out, x, y)
+        try:
+            _with_room(lambda: make(*given))
+        except Exception as error:
+            if not _is_full(error):
+                raise
+            free, total = runtime.memGetInfo()
+            raise MemoryLimitError(
+                f"CuPy's {make.__name__} finds no room on the device: {free} of {total} bytes are free",
+                "use smaller inputs; what the program had written before this step stays written",
+            ) from error
 
     def counter(self) -> Any:
         """Where the blocks of a kernel count themselves: zero before a launch, and zero again after it."""
@@ -133,15 +142,26 @@ HOLDERS: WeakSet[Any] = WeakSet()
 def allocated(size: int) -> Any:
     """Fresh memory of so many bytes; graphs are dropped where that is what it takes. Raises MemoryLimitError."""
     try:
-        return cp.cuda.alloc(size)
-    except memory.OutOfMemoryError:
-        pass
-    for holder in list(HOLDERS):
-        holder.release()
-    try:
-        return cp.cuda.alloc(size)
+        return _with_room(lambda: cp.cuda.alloc(size))
     except memory.OutOfMemoryError as error:
         raise too_large(size) from error
+
+
+def _with_room(make: Callable[[], Any]) -> Any:
+    """What `make` gives, which is tried again without the graphs where memory is short."""
+    try:
+        return make()
+    except Exception as error:
+        if not _is_full(error):
+            raise
+    for holder in list(HOLDERS):
+        holder.release()
+    return make()
+
+
+def _is_full(error: Exception) -> bool:
+    """Whether an error of CuPy or of its libraries says that the device has no more memory."""
+    return isinstance(error, memory.OutOfMemoryError) or "ALLOC_FAILED" in str(error)
 
 
 def read(address: int, count: int, stream: int) -> np.ndarray[Any, Any]:
