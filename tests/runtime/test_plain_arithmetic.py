@@ -76,3 +76,13 @@ def test_gradients_at_a_root_of_zero(uncompiled):
     np.testing.assert_allclose(dx[1], 0.0, atol=1e-15)
     slope = (matern(x, 0.7 + 1e-6) - matern(x, 0.7 - 1e-6)) / 2e-6
     assert dw == pytest.approx(slope, rel=1e-8)
+
+
+def test_numbers_are_pythons_own_as_compiled_ones_are(uncompiled):
+    def halves(a):
+        return a[0] / 2.0, len(a) > 1
+
+    value, flag = aj.jit(halves)(np.array([3.0]))
+    assert type(value) is float and type(flag) is bool
+    gradient = aj.grad(lambda x, a: x * a[0], wrt=(0,))(2.0, np.array([3.0]))
+    assert gradient == (3.0,) and type(gradient[0]) is float

@@ -141,6 +141,23 @@ def adapt(namespace: dict[str, Any]) -> None:
         namespace["run_parts"] = _run_parts
 
 
+def boxed(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of generated text, whose numbers come back as compiled code's do: Python's own.
+
+    (Single precision stays as it is: the pullback takes it again.)
+    """
+
+    def run(*args: Any) -> Any:
+        found = call(*args)
+        return tuple(map(_own, found)) if type(found) is tuple else found
+
+    return run
+
+
+def _own(value: Any) -> Any:
+    return value.item() if isinstance(value, np.float64 | np.complex128 | np.integer | np.bool_) else value
+
+
 def plain_namespace() -> dict[str, Any]:
     """Fresh globals for the text of a module."""
     scalars = {f"{kind}{bits}": int for kind in ("int", "uint") for bits in (8, 16, 32, 64)}

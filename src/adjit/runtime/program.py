@@ -31,6 +31,7 @@ from adjit.runtime.device_text import RESERVED_ON_DEVICE, device_text, dialect_o
 from adjit.runtime.joint import joint_glue
 from adjit.runtime.memory import limited
 from adjit.runtime.places import placed
+from adjit.runtime.plain import boxed
 from adjit.runtime.stack import stack_bytes
 from adjit.runtime.sweeps import Sweeps, Swept
 from adjit.runtime.widths import WIDTHS
@@ -242,6 +243,8 @@ def _compiled(
         if pullback is not None:
             inner_pullback = namespace[str(meta["pullback"])]
             pullback = entered(request.place, inner_pullback, 0)
+    elif os.environ.get("ADJIT_UNCOMPILED") == "1":
+        call, pullback = boxed(call), pullback and boxed(pullback)
     if meta["recording"]:
         memory = _NO_LIMIT if request.place and request.memory is None else request.memory
         call = limited(call, memory, meta["span"])
