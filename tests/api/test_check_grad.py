@@ -141,3 +141,13 @@ def test_a_slope_of_nothing_beside_larger_steps() -> None:
         return s
 
     aj.check_grad(product, np.array([1.0, 0.0, 2.0, 0.0, 3.0]))
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_values_with_a_large_constant():
+    """Differences of rounded values may agree by chance, and say nothing where the rounding is as large as they are."""
+    for large in (1e6, 1e7):
+        assert aj.check_grad(lambda x, c: c + x * x, 0.3, large).reverse < 1e-2
+    with pytest.raises(aj.CheckError, match="do not settle"):
+        aj.check_grad(lambda x: 1e13 + x * x, 0.3)
+    assert aj.check_grad(lambda x: 1e13 + 0.0 * x, 0.3).reverse == 0.0

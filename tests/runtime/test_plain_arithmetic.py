@@ -54,6 +54,10 @@ def test_powers(space):
     assert power(0.0, -1.0) == math.inf
     assert math.isnan(power(-8.0, 1 / 3))
     assert power(1e200, 2.0) == math.inf
+    assert space["adjoint"](0.0, -1)[2] == math.inf
+    for f in (lambda x: power(x, -1), njit(lambda x: x**-1)):
+        with pytest.raises(ZeroDivisionError):
+            f(0.0)
     assert power(2, 10) == 1024
     assert isinstance(power(2, 10), int)
     assert power(-8 + 0j, 0.5) == (-8 + 0j) ** 0.5

@@ -193,7 +193,8 @@ class Comparison:
         for table in range(len(STEPS)):
             estimate = slopes.central(table, component)
             size = max(scale, abs(estimate.slope), np.finfo(float).tiny)
-            if not estimate.error <= _SETTLED * max(size, abs(slopes.coarse(table, component))):
+            noise = estimate.noise if estimate.slope or found else 0.0
+            if not max(estimate.error, noise) <= _SETTLED * max(size, abs(slopes.coarse(table, component))):
                 continue
             settled.append((table, estimate))
             if table == 0 and estimate.near(found, self.tolerance * size):

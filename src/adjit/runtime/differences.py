@@ -20,24 +20,29 @@ Vector = np.ndarray[Any, Any]
 STEPS = (4e-3, 1e-4, 4e-6)
 """The largest step of each table."""
 _ROWS = 6
+_EPS = np.finfo(float).eps
 _PROBES = (1e-5, 1e-7, 1e-9)
 """Steps between which the two sides of a kink stay as they are, while those of a smooth function meet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A slope with an estimate of its error, which is infinite or NaN where nothing settled."""
+    """A slope with an estimate of its error, which is infinite or NaN where nothing settled.
+
+    noise: what the rounding of the values makes of the slope. (Differences of rounded values may agree by chance.)
+    """
 
     slope: float
     error: float
+    noise: float = 0.0
 
     def near(self, other: float, tolerance: float) -> bool:
         """Whether a slope is the estimate's, to the tolerance and the error."""
-        return abs(self.slope - other) <= tolerance + 10 * self.error
+        return abs(self.slope - other) <= tolerance + 10 * max(self.error, self.noise)
 
     def agrees(self, other: Estimate, tolerance: float) -> bool:
         """Whether two estimates can be of the same slope."""
-        return self.near(other.slope, tolerance + 10 * other.error)
+        return self.near(other.slope, tolerance + 10 * max(other.error, other.noise))
 
 
 class Differences:
@@ -46,7 +51,7 @@ class Differences:
     def __init__(self, phi: Callable[[float], Vector]):
         self._phi = phi
         self._values: dict[float, Vector] = {}
-        self._tables: dict[tuple[int, int], tuple[Vector, Vector]] = {}
+        self._tables: dict[tuple[int, int], tuple[Vector, Vector, Vector]] = {}
 
     def central(self, table: int, component: int) -> Estimate:
         """From both sides."""
@@ -74,14 +79,14 @@ class Differences:
     def _estimate(self, table: int, component: int, side: int) -> Estimate:
         if (table, side) not in self._tables:
             self._tables[table, side] = self._extrapolated(STEPS[table], side)
-        slope, error = self._tables[table, side]
-        return Estimate(float(slope[component]), float(error[component]))
+        return Estimate(*(float(of[component]) for of in self._tables[table, side]))
 
-    def _extrapolated(self, h: float, side: int) -> tuple[Vector, Vector]:
+    def _extrapolated(self, h: float, side: int) -> tuple[Vector, Vector, Vector]:
         """Where phi is NaN for the larger steps, the smaller ones decide."""
         base = 2.0 if side else 4.0  # one-sided differences have every power of h in their error
         before: list[Vector] = []
         best, error = self._slope(h, side), np.full_like(self._slope(h, side), np.inf)
+        noise = np.zeros_like(best)
         for k in range(_ROWS):
             row = [self._slope(h, side)]
             for j in range(k):
@@ -90,8 +95,9 @@ class Differences:
                 change = np.maximum(abs(row[-1] - row[-2]), abs(row[-1] - before[j]))
                 better = change < error
                 best, error = np.where(better, row[-1], best), np.where(better, change, error)
+                noise = np.where(better, _EPS * abs(self._at(side * h if side else h)) / h, noise)
             before, h = row, h / 2
-        return best, error
+        return best, error, noise
 
     def _slope(self, h: float, side: int) -> Vector:
         if side:

@@ -2,7 +2,9 @@
 
 x / y       ->  ieee_divide(x, y)        in functions with `error_model="numpy"`
 x // y, x % y                            likewise
-x ** y      ->  ieee_power(x, y)         in every function
+x ** y      ->  ieee_power(x, y)         likewise; elsewhere power(x, y), where whole powers of zero raise
+
+(The names have underscores around them, so that no function of a user has them.)
 """
 
 from __future__ import annotations
@@ -38,17 +40,19 @@ class _Arithmetic(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         name = _OPERATORS.get(type(node.op))
-        if name is None or not (self._quiet or name == "ieee_power"):
+        if not self._quiet:
+            name = "__power__" if name == "__ieee_power__" else None
+        if name is None:
             return node
         call = ast.Call(ast.Name(name, ast.Load()), [node.left, node.right], [])
         return ast.copy_location(call, node)
 
 
 _OPERATORS: dict[type[ast.operator], str] = {
-    ast.Div: "ieee_divide",
-    ast.FloorDiv: "ieee_floor_divide",
-    ast.Mod: "ieee_remainder",
-    ast.Pow: "ieee_power",
+    ast.Div: "__ieee_divide__",
+    ast.FloorDiv: "__ieee_floor_divide__",
+    ast.Mod: "__ieee_remainder__",
+    ast.Pow: "__ieee_power__",
 }
 
 
@@ -66,6 +70,12 @@ def _never_raises(exact: Callable[[Any, Any], Any], other: np.ufunc) -> Callable
 
 
 def _power(a: Any, b: Any) -> Any:
+    if isinstance(b, int | np.integer) and not isinstance(a, complex) and a == 0 and b < 0:
+        raise ZeroDivisionError("zero to a negative power")
+    return _quiet_power(a, b)
+
+
+def _quiet_power(a: Any, b: Any) -> Any:
     found = _any_power(a, b)
     real = isinstance(found, complex) and not isinstance(a, complex) and not isinstance(b, complex)
     return math.nan if real else found
@@ -78,9 +88,10 @@ def _float_power(a: Any, b: Any) -> Any:
 _any_power = _never_raises(_float_power, np.float_power)
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "ieee_divide": _never_raises(lambda a, b: a / b, np.divide),
-    "ieee_floor_divide": _never_raises(lambda a, b: a // b, np.floor_divide),
-    "ieee_remainder": _never_raises(lambda a, b: a % b, np.remainder),
-    "ieee_power": _power,
+    "__ieee_divide__": _never_raises(lambda a, b: a / b, np.divide),
+    "__ieee_floor_divide__": _never_raises(lambda a, b: a // b, np.floor_divide),
+    "__ieee_remainder__": _never_raises(lambda a, b: a % b, np.remainder),
+    "__ieee_power__": _quiet_power,
+    "__power__": _power,
 }
 """What the calls mean, by name."""
