@@ -77,6 +77,14 @@ class DeviceTurns:
         self._meetings = Meetings(alias, affine)
         self._affine = affine
 
+    def may_be_items(self, loop: Loop) -> bool:
+        """Whether the turns of the loop may be work items."""
+        try:
+            self.of(loop)
+        except NotItemsError:
+            return False
+        return True
+
     def of(self, loop: Loop) -> Turns:
         """How the turns of the loop meet. Raises NotItemsError."""
         if loop.index is None or loop.index.type != INT64 or loop.stop is not None:

@@ -10,7 +10,7 @@ from numba.core.dispatcher import Dispatcher
 
 from adjit.api.check import CheckReport
 from adjit.api.grad import value_and_grad
-from adjit.api.jit import Primal, jit
+from adjit.api.jit import Compiled, Primal, jit
 from adjit.api.jvp import jvp
 from adjit.api.pure import pure
 from adjit.api.source import source_of
@@ -110,7 +110,7 @@ class Comparison:
             worst = max(worst, gap)
         self.scalar = isinstance(value, float | np.floating)
         self.returns = value is not None
-        self.writes = [k for k, w in enumerate(self._written()) if w]
+        self.writes = [k for k, w in enumerate(self._written(plan)) if w]
         return worst
 
     def _plain_call(self, args: tuple[Any, ...]) -> Any:
@@ -119,9 +119,8 @@ class Comparison:
             f = f.f
         return f(*args, **_copied(self.kwargs))
 
-    def _written(self) -> list[bool]:
+    def _written(self, plan: Compiled) -> list[bool]:
         """Per float leaf of the positional arguments: whether f's source may write it."""
-        plan = jit(self.f).plan(*_copies(self.args), **_copied(self.kwargs))
         known = dict(zip(plan.tree.names, plan.compiled.written, strict=True))
         return [bool(known[name]) for name in self._names()]
 

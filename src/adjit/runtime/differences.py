@@ -36,13 +36,18 @@ class Estimate:
     error: float
     noise: float = 0.0
 
+    @property
+    def doubt(self) -> float:
+        """The larger of both."""
+        return max(self.error, self.noise)
+
     def near(self, other: float, tolerance: float) -> bool:
         """Whether a slope is the estimate's, to the tolerance and the error."""
-        return abs(self.slope - other) <= tolerance + 10 * max(self.error, self.noise)
+        return abs(self.slope - other) <= tolerance + 10 * self.doubt
 
     def agrees(self, other: Estimate, tolerance: float) -> bool:
         """Whether two estimates can be of the same slope."""
-        return self.near(other.slope, tolerance + 10 * max(other.error, other.noise))
+        return self.near(other.slope, tolerance + 10 * other.doubt)
 
 
 class Differences:

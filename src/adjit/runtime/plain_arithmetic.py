@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -81,16 +82,12 @@ def _quiet_power(a: Any, b: Any) -> Any:
     return math.nan if real else found
 
 
-def _float_power(a: Any, b: Any) -> Any:
-    return a**b
-
-
-_any_power = _never_raises(_float_power, np.float_power)
+_any_power = _never_raises(operator.pow, np.float_power)
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "__ieee_divide__": _never_raises(lambda a, b: a / b, np.divide),
-    "__ieee_floor_divide__": _never_raises(lambda a, b: a // b, np.floor_divide),
-    "__ieee_remainder__": _never_raises(lambda a, b: a % b, np.remainder),
+    "__ieee_divide__": _never_raises(operator.truediv, np.divide),
+    "__ieee_floor_divide__": _never_raises(operator.floordiv, np.floor_divide),
+    "__ieee_remainder__": _never_raises(operator.mod, np.remainder),
     "__ieee_power__": _quiet_power,
     "__power__": _power,
 }

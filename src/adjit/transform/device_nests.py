@@ -148,13 +148,7 @@ class _Cutter(Rewriter):
         return self._launching[loop]
 
     def _is_nest(self, loop: Loop) -> bool:
-        if not self._touches(loop.body):
-            return False
-        try:
-            self._turns.of(loop)
-        except NotItemsError:
-            return loop.parallel
-        return True
+        return self._touches(loop.body) and (loop.parallel or self._turns.may_be_items(loop))
 
     def _refuse_in_loop(self, access: Load | Store) -> None:
         found = self._around(access)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.carried import Carried
-from adjit.analysis.device_turns import DeviceTurns, NotItemsError
+from adjit.analysis.device_turns import DeviceTurns
 from adjit.analysis.extremes import Extreme, Turn, extreme_of
 from adjit.analysis.item_nests import turn_of
 from adjit.analysis.trips import trip_count
@@ -73,7 +73,7 @@ class _Extremes(Rewriter):
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Loop) or stmt.index is None:
             return (self.rebuild(stmt),)
-        nest = self._is_nest(stmt)
+        nest = self._turns.may_be_items(stmt)
         if nest and not self._derived:
             return (stmt,)
         found = extreme_of(stmt)
@@ -82,13 +82,6 @@ class _Extremes(Rewriter):
             if written is not None:
                 return (*self.block(written[0]), *written[1])
         return (stmt,) if nest else (self.rebuild(stmt),)
-
-    def _is_nest(self, loop: Loop) -> bool:
-        try:
-            self._turns.of(loop)
-        except NotItemsError:
-            return False
-        return True
 
 
 def _is_total(found: Extreme) -> bool:

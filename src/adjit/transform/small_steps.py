@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adjit.analysis.alias import Affine, Alias
-from adjit.analysis.device_turns import DeviceTurns, NotItemsError
+from adjit.analysis.device_turns import DeviceTurns
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import ONE, ZERO, Alloc, Atom, Block, Const, Function, Loop, Stmt, Sym, Whole
 from adjit.ir.nests import nest
@@ -39,11 +39,7 @@ class _Small(Rewriter):
         if not isinstance(stmt, Loop) or stmt.parallel or not self._has_small(stmt.body):
             return (self.rebuild(stmt),)
         written = replace(stmt, body=_Written(self._shapes).block(stmt.body))
-        try:
-            self._turns.of(written)
-        except NotItemsError:
-            return (self.rebuild(stmt),)
-        return (written,)
+        return (written if self._turns.may_be_items(written) else self.rebuild(stmt),)
 
     def _has_small(self, block: Block) -> bool:
         return any(isinstance(s, Whole) and _extents(s, self._shapes) is not None for s in walk(block))

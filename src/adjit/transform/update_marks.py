@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from adjit.analysis.alias import Affine, Alias
-from adjit.analysis.device_turns import DeviceTurns, NotItemsError
+from adjit.analysis.device_turns import DeviceTurns
 from adjit.analysis.update_pairs import Pairs
 from adjit.ir.core import Block, Function, If, Loop, Stmt, Store
 from adjit.ir.visit import Rewriter, blocks, walk
@@ -35,7 +35,7 @@ class _Marks(Rewriter):
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Loop):
             return (self.rebuild(stmt),)
-        if stmt.parallel or self._is_kernel(stmt):
+        if stmt.parallel or self._turns.may_be_items(stmt):
             return (stmt,)
         rebuilt = self.rebuild(stmt)
         assert isinstance(rebuilt, Loop)
@@ -43,14 +43,7 @@ class _Marks(Rewriter):
         if not found:
             return (rebuilt,)
         marked = replace(rebuilt, body=_Marked(found).block(rebuilt.body))
-        return (marked if self._is_kernel(marked) else rebuilt,)
-
-    def _is_kernel(self, loop: Loop) -> bool:
-        try:
-            self._turns.of(loop)
-        except NotItemsError:
-            return False
-        return True
+        return (marked if self._turns.may_be_items(marked) else rebuilt,)
 
 
 class _Marked(Rewriter):

@@ -28,7 +28,6 @@ from adjit.api.sparse.products import Directions, Products
 from adjit.api.wrt import Wrt
 from adjit.errors import CheckError
 from adjit.ir.structure import Spec
-from adjit.ir.structure import leaves as spec_leaves
 from adjit.runtime.foreign import ForeignArrays
 
 
@@ -122,8 +121,9 @@ class SparseJacobian(Derivative):
             paths = self.paths
 
             def make(engine: Engine[Matrices], specs: tuple[Spec, ...], _: Any) -> Any:
-                on_device = any(leaf.place for s in specs for leaf in spec_leaves(s))
-                return (DeviceMatrices if on_device else Matrices)(engine, specs, paths)
+                return (DeviceMatrices if Leaves(engine.source, specs).place else Matrices)(
+                    engine, specs, paths
+                )
 
             self._engine = Engine(self.source_, (self.kind, self.paths), make)
         return self._engine

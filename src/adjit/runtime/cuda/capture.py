@@ -19,7 +19,7 @@ from adjit.runtime.cuda.library import cp, memory, runtime
 from adjit.runtime.cuda.nodes import Nodes
 from adjit.runtime.cuda.table import Table
 from adjit.runtime.cuda.words import WORDS
-from adjit.runtime.device_memory import SMALL, DeviceArray, Ungrouped
+from adjit.runtime.device_memory import SMALL, DeviceArray
 from adjit.runtime.traced import Number, Trace, Unrepeatable
 
 FLOATS = frozenset({float, np.float32, np.float64})
@@ -77,8 +77,7 @@ class Capturing(Device):
         return made
 
     def grow(self, record: DeviceArray, need: Any) -> DeviceArray:
-        if self.groups > 1:
-            raise Ungrouped
+        self.alone()
         larger = self.empty((max(int(need), 2 * record.size),), record.dtype)
         if record.size:
             source = self._table.address(record.buffer.slot)

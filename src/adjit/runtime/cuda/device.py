@@ -103,7 +103,7 @@ class Device(Groups):
         self.alone()
         self.steps = True
         try:
-            _with_room(lambda: make(*given))
+            _with_room(lambda: make(*map(self.shown, given)))
         except Exception as error:
             if not _is_full(error):
                 raise

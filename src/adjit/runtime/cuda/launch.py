@@ -18,7 +18,7 @@ from adjit.errors import DeviceError
 from adjit.runtime.cuda.device import Device
 from adjit.runtime.cuda.library import cp, driver
 from adjit.runtime.cuda.nodes import Nodes
-from adjit.runtime.device_memory import SMALL, Ungrouped
+from adjit.runtime.device_memory import SMALL
 
 BLOCK = 256
 """Work items of a block that makes totals."""
@@ -135,8 +135,8 @@ class Launch:
 
     def __call__(self, device: Device, *args: Any) -> tuple[Any, ...]:
         counts = args[: self.axes]
-        if device.groups > 1 and (self.totals or self.axes > 2):
-            raise Ungrouped
+        if self.totals or self.axes > 2:
+            device.alone()
         if self.totals or device.records or device.groups > 1:
             return () if 0 in counts and not self.totals else device.launch(self, counts, args[self.axes :])
         device.launches += 1

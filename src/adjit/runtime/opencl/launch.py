@@ -17,7 +17,7 @@ import numpy as np
 import pyopencl as cl
 
 from adjit.errors import DeviceError
-from adjit.runtime.device_memory import SMALL, DeviceArray, Ungrouped
+from adjit.runtime.device_memory import SMALL, DeviceArray
 from adjit.runtime.opencl.device import Device
 
 BLOCK = 64
@@ -116,8 +116,8 @@ class Launch:
             return ()
         flat: list[Any] = [np.int64(n) for n in counts]
         wide, groups = False, device.groups
-        if groups > 1 and (self._totals or self._axes > 2):
-            raise Ungrouped
+        if self._totals or self._axes > 2:
+            device.alone()
         for kind, make, a in zip(self._given, self._makers, given, strict=True):
             if make is not None:
                 flat.append(make(a))
