@@ -385,3 +385,44 @@ def test_the_tree_is_rolled_back_for_the_caller(monkeypatch):
         return s
 
     check(njit(f), (np.linspace(0.4, 0.9, 7),))
+
+
+def damped(x, n=3, *, rate=0.7):
+    if n <= 0:
+        return x
+    return math.sin(damped(n=n - 1, rate=0.9 * rate, x=rate * x))
+
+
+def damped_by_position(x, n, rate):
+    if n <= 0:
+        return x
+    return math.sin(damped_by_position(rate * x, n - 1, 0.9 * rate))
+
+
+def peeled(lo, a, hi=4):
+    if lo >= hi:
+        return 0.0
+    a[lo] *= 1.5
+    return a[lo] ** 2 + peeled(hi=hi - 1, a=a, lo=lo + 1)
+
+
+def nested_peel(x, rate):
+    def inside(z, n=2):
+        return z if n == 0 else math.cos(rate * inside(n=n - 1, z=z * z))
+
+    return inside(x) + inside(n=1, z=x)
+
+
+def test_arguments_by_keyword_in_another_order(uncompiled):
+    """A call of itself binds by name: it took the arguments in the order in which they were written."""
+    value, slopes = aj.value_and_grad(lambda x, r: damped(x, rate=r), wrt=(0, 1))(0.5, 0.7)
+    other, wanted = aj.value_and_grad(lambda x, r: damped_by_position(x, 3, r), wrt=(0, 1))(0.5, 0.7)
+    assert value == other == damped(0.5, rate=0.7)
+    assert slopes == wanted
+    aj.check_grad(lambda x, r: damped(x, rate=r), 0.5, 0.7)
+    a = np.array([0.3, -0.4, 0.5, 0.6])
+    value, slope = aj.value_and_grad(lambda v: peeled(a=v, lo=0))(a.copy())
+    assert value == peeled(0, a.copy())
+    np.testing.assert_allclose(slope, [4.5 * 0.3, -4.5 * 0.4, 0, 0])
+    assert aj.value_and_grad(nested_peel)(0.4, 0.8)[0] == nested_peel(0.4, 0.8)
+    aj.check_grad(nested_peel, 0.4, 0.8)

@@ -183,7 +183,7 @@ def bind_arguments(
     keyword_defaults: dict[str, Value],
     node: ast.AST,
 ) -> dict[str, Value]:
-    """Python's binding of arguments to parameters."""
+    """Python's binding of arguments to parameters, in the order of the parameters whatever that of the call."""
     a = fn.args
     positional = [p.arg for p in (*a.posonlyargs, *a.args)]
     only = {p.arg for p in a.posonlyargs}
@@ -213,7 +213,8 @@ def bind_arguments(
     missing = [p for p in (*positional, *(k.arg for k in a.kwonlyargs)) if p not in bound]
     if missing:
         lx.refuse(node, f"'{name}' is called without its argument '{missing[0]}'", "pass it")
-    return bound
+    order = [*positional, *([a.vararg.arg] if a.vararg else []), *(k.arg for k in a.kwonlyargs)]
+    return {key: bound[key] for key in order}
 
 
 def depend_on(lx: Lowering, function: FunctionType, source: Source, dispatcher: object | None) -> None:
