@@ -75,6 +75,13 @@ def fuzz(
     nested: Annotated[
         bool, typer.Option("--nested", help="Programs take derivatives inside, by every operator.")
     ] = False,
+    kinds: Annotated[
+        bool,
+        typer.Option(
+            "--kinds",
+            help="Ranges as values, keyword calls, complex numbers, small integers, arrays without elements.",
+        ),
+    ] = False,
     small: Annotated[bool, typer.Option("--small", help="Programs of half as many statements.")] = False,
     folder: Annotated[Path, typer.Option(help="Where failures are written.")] = Path("fuzz-failures"),
     jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 1,
@@ -83,6 +90,8 @@ def fuzz(
 
     Each failure is shrunk and written to the folder as a file that runs its checks. Exits with 1 if there was one.
     """
+    if kinds and parallel:
+        raise typer.BadParameter("--kinds and --parallel are programs of their own: give one of them")
     settings = Settings(
         seed=seed,
         count=count,
@@ -95,6 +104,7 @@ def fuzz(
         arrays=arrays,
         parallel=parallel,
         nested=nested,
+        kinds=kinds,
         folder=folder,
     )
     console, tally = Console(), Tally()

@@ -106,6 +106,8 @@ def _cotangents(value: Any, kinds: Iterator[Leaf], rng: np.random.Generator) -> 
     if leaf is None or not leaf.type.differentiable:
         return None
     several = rng.uniform(-1, 1, (_SEVERAL, *np.asarray(value).shape))
+    if np.iscomplexobj(value):
+        several = several + 1j * rng.uniform(-1, 1, several.shape)
     several[1] = 0.0
     return aj.Batch(several.astype(leaf.number.name))
 
@@ -152,7 +154,7 @@ def _number(subject: Subject, direction: dict[int, Any], k: int) -> Any:
 def _batch(subject: Subject, directions: list[dict[int, Any]], k: int) -> Any:
     if k not in subject.wrt:
         return None
-    dtype = subject.values[k].dtype if k in subject.arrays else np.float64
+    dtype = np.asarray(subject.values[k]).dtype
     return aj.Batch(np.array([d[k] for d in directions], dtype))
 
 

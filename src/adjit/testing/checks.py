@@ -104,7 +104,7 @@ def check(
         [argument.layout for argument in program.arguments],
         reference,
         lambda flat: probed(program.packed(flat, probed.namespace)),
-        None if dtype != "float64" else ComplexStep(program, probed.base),
+        None if dtype != "float64" or "complex" in program.kinds else ComplexStep(program, probed.base),
         program.exact and ((compiled and decorated) or not _single(values)),
         program.forward,
     )
@@ -190,11 +190,12 @@ def _globals(function: Any) -> dict[str, Any]:
 
 
 def _in(dtype: str, value: Any) -> Any:
-    return value.astype(dtype) if dtype != "float64" and is_float_array(value) else value
+    real = is_float_array(value) and value.dtype.kind == "f"
+    return value.astype(dtype) if dtype != "float64" and real else value
 
 
 def _single(values: Sequence[Any]) -> bool:
-    return any(is_float_array(v) and v.dtype == np.float32 for v in values)
+    return any(is_float_array(v) and v.dtype in (np.float32, np.complex64) for v in values)
 
 
 def load(program: Program, folder: Path, decorated: bool, reference: bool = False) -> Callable[..., Any]:
@@ -255,7 +256,7 @@ def _check_all(subject: Subject, turn: set[str], rng: np.random.Generator) -> No
         check_vjp(subject, gradient)
     if subject.forward and "batches" in turn:
         check_batches(subject, rng)
-    if subject.forward and "sparsity" in turn:
+    if subject.forward and not subject.complex and "sparsity" in turn:
         check_sparsity(subject, rng)
     if "sharing" in turn:
         check_sharing(subject)

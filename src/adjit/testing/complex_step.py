@@ -60,7 +60,7 @@ def _math() -> types.SimpleNamespace:
 
 def _complex(make: Callable[..., Any]) -> Callable[..., Any]:
     """A constructor of float arrays that makes complex ones, unless it is told a dtype."""
-    return lambda shape, *args: make(shape, *args, dtype=np.complex128)
+    return lambda shape, *args, **told: make(shape, *args, **({"dtype": np.complex128} | told))
 
 
 def _numpy() -> types.SimpleNamespace:

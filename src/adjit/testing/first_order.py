@@ -17,7 +17,7 @@ import adjit as aj
 from adjit.testing.differences import richardson
 from adjit.testing.placing import Placement, same_bits
 from adjit.testing.programs.probe import Rejected
-from adjit.testing.subject import CheckFailure, Subject, leaves, require
+from adjit.testing.subject import CheckFailure, Subject, leaves, paired, require
 
 SMOOTH = 1e-7
 Leaves = dict[int, Any]
@@ -29,7 +29,7 @@ def check_first_order(subject: Subject, rng: np.random.Generator) -> Leaves:
     tangents = subject.directions(rng, subject.wrt)
     gradient = reverse(subject, weights)
     terms = [np.sum(np.abs(gradient[k] * tangents[k])) for k in subject.wrt]
-    along = float(sum(np.sum(gradient[k] * tangents[k]) for k in subject.wrt))
+    along = float(sum(np.sum(paired(gradient[k], tangents[k])) for k in subject.wrt))
     scale = float(sum(terms))
     if subject.forward:
         ahead, size = forward(subject, tangents, weights)
@@ -110,7 +110,7 @@ def forward(subject: Subject, tangents: Leaves, weights: Leaves) -> tuple[float,
     subject.same_run(value, placement, "autodiff(Forward)")
     require(shadows.intact(), "canary", "autodiff(Forward) wrote outside a shadow")
     final = shadows.snapshot()
-    terms = [np.asarray(weights[k] * final[k]) for k in subject.arrays]
+    terms = [paired(weights[k], final[k]) for k in subject.arrays]
     size = abs(float(tangent)) + float(sum(np.sum(np.abs(t)) for t in terms))
     return float(tangent) + float(sum(np.sum(t) for t in terms)), size
 
@@ -121,7 +121,7 @@ def difference(subject: Subject, tangents: Leaves, weights: Leaves) -> tuple[flo
     def line(t: float) -> float:
         args = subject.shifted(t, tangents)
         value = subject.line(args)
-        return float(value) + sum(float(np.sum(w * args[k])) for k, w in weights.items())
+        return float(value) + sum(float(np.sum(paired(w, args[k]))) for k, w in weights.items())
 
     for step in (4e-3, 4e-4):
         try:
@@ -138,7 +138,8 @@ def check_value_and_grad(subject: Subject, gradient: Leaves) -> None:
     value, gradients = function(*subject.call_args(placement.args, subject.function))
     subject.same_run(value, placement, "value_and_grad")
     require_gradients(subject, gradients, gradient, "value_and_grad")
-    again = function(*subject.call_args(subject.place().args, subject.function))
+    first, others = subject.by_keyword(subject.call_args(subject.place().args, subject.function))
+    again = function(*first, **others)
     if not same_bits(again[1], gradients):
         raise CheckFailure("repeat", f"value_and_grad {gradients} then {again[1]}")
     placement = subject.place()

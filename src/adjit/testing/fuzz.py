@@ -28,7 +28,7 @@ from adjit.testing.shrink import shrink
 LONGEST_COMPILED = 700
 """Longer programs take Numba up to a minute for each operator; they are left to the uncompiled runs.
 
-Of programs with parallel loops, few of which are as short, twice as long ones are compiled."""
+Of programs with parallel loops or values of other kinds, few of which are as short, twice as long ones are compiled."""
 
 SHRUNK = 3
 """So many failures of a kind are shrunk and saved in each process; one refusal of a kind."""
@@ -54,6 +54,7 @@ class Settings:
     arrays: bool = False
     parallel: bool = False
     nested: bool = False
+    kinds: bool = False
     folder: Path = Path("fuzz-failures")
     shrink_seconds: float = 20.0
     limit: int = 120
@@ -73,6 +74,7 @@ class Settings:
             arrays=self.arrays,
             parallel=self.parallel,
             nested=self.nested,
+            kinds=self.kinds,
         )
 
     @property
@@ -170,7 +172,9 @@ def _outcomes(settings: Settings) -> Iterator[Outcome]:
         if time.monotonic() - started > settings.seconds:
             return
         program = settings.program(seed)
-        if settings.compiled and len(program.source()) > LONGEST_COMPILED * (1 + settings.parallel):
+        if settings.compiled and len(program.source()) > LONGEST_COMPILED * (
+            1 + (settings.parallel or settings.kinds)
+        ):
             yield Outcome(seed, "rejected", "too long to compile")
             continue
         found = verdict(program, settings)
@@ -234,5 +238,6 @@ def _literals(program: Program, flat: list[str]) -> list[str]:
 def _literal(value: Any, dtype: str) -> str:
     if isinstance(value, np.ndarray):
         value = value.astype(dtype) if value.dtype.kind == "f" and dtype != "float64" else value
-        return f"np.array({value.tolist()!r}, np.{value.dtype})"
+        empty = "" if value.size else f".reshape({value.shape})"
+        return f"np.array({value.tolist()!r}, np.{value.dtype}){empty}"
     return repr(value)

@@ -9,6 +9,13 @@ import numpy as np
 GUARD = 4
 
 
+def _canary(dtype: np.dtype[Any]) -> Any:
+    """A value that no program stores (of bools there is none)."""
+    if dtype.kind in "fc":
+        return dtype.type(-7.25e30)
+    return dtype.type(-123456789 if dtype.kind == "i" and dtype.itemsize > 3 else 107)
+
+
 class Placed:
     """An array with the values, dtype and layout asked for, inside a buffer of canaries.
 
@@ -21,7 +28,7 @@ class Placed:
         shape = values.shape[::-1] if layout == "F" else values.shape
         shape = tuple(n * abs(stride) for n in shape)
         count = int(np.prod(shape))
-        self._canary = values.dtype.type(-7.25e30 if values.dtype.kind == "f" else -123456789)
+        self._canary = _canary(values.dtype)
         self._buffer = np.full(count + 2 * GUARD, self._canary)
         inside = self._buffer[GUARD : GUARD + count].reshape(shape)
         view = inside[tuple(slice(None, None, stride) for _ in shape)]
@@ -45,7 +52,7 @@ class Placement:
         self.args: list[Any] = []
         for value, layout in zip(values, layouts, strict=True):
             if isinstance(value, np.ndarray):
-                placed = Placed(value, layout, dtype if value.dtype.kind == "f" else None)
+                placed = Placed(value, layout, dtype if value.dtype.kind in "fc" else None)
                 self._placed.append(placed)
                 self.args.append(placed.array)
             else:
@@ -68,4 +75,5 @@ def same_bits(a: Any, b: Any) -> bool:
         return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
     if a is None or b is None:
         return a is b
-    return np.float64(a).tobytes() == np.float64(b).tobytes()
+    number = np.complex128 if isinstance(a, complex) or isinstance(b, complex) else np.float64
+    return number(a).tobytes() == number(b).tobytes()

@@ -14,21 +14,21 @@ import adjit as aj
 from adjit.testing.differences import richardson
 from adjit.testing.first_order import SMOOTH, Leaves, require_gradients, reverse
 from adjit.testing.programs.probe import Rejected
-from adjit.testing.subject import CheckFailure, Subject, leaves, require
+from adjit.testing.subject import CheckFailure, Subject, leaves, paired, require
 
 
 def check_second_order(subject: Subject, gradient: Leaves, rng: np.random.Generator) -> None:
     """Everything that the module says, for random directions."""
     t, u = (subject.directions(rng, subject.wrt) for _ in range(2))
     slope, curved = hessian_along(subject, t, gradient)
-    along = [np.asarray(gradient[k] * t[k]) for k in subject.wrt]
+    along = [paired(gradient[k], t[k]) for k in subject.wrt]
     scale = float(sum(np.sum(np.abs(a)) for a in along))
     near = subject.tolerance(1e-10) * (1e-3 + scale)
     total = float(sum(np.sum(a) for a in along))
     require(abs(slope - total) <= near, "second order", f"tangent of the value {slope!r}, gradient {total!r}")
     _, other = hessian_along(subject, u, gradient)
-    left = [np.asarray(u[k] * curved[k]) for k in subject.wrt]
-    right = [np.asarray(t[k] * other[k]) for k in subject.wrt]
+    left = [paired(u[k], curved[k]) for k in subject.wrt]
+    right = [paired(t[k], other[k]) for k in subject.wrt]
     got, transposed = (float(sum(np.sum(x) for x in terms)) for terms in (left, right))
     scale = float(sum(np.sum(np.abs(x)) for x in (*left, *right)))
     report = f"<u, H t> {got!r}, <t, H u> {transposed!r}"
@@ -75,7 +75,7 @@ def _difference(subject: Subject, t: Leaves, u: Leaves) -> tuple[float, float]:
         subject.line(subject.shifted(s, t))  # Rejected where a branch goes another way
         values = [v if k in subject.wrt else subject.values[k] for k, v in enumerate(subject.shifted(s, t))]
         found = reverse(subject, still, values)
-        return float(sum(np.sum(np.asarray(u[k]) * found[k]) for k in subject.wrt))
+        return float(sum(np.sum(paired(u[k], found[k])) for k in subject.wrt))
 
     if subject.single:  # arguments cannot be moved by as little as differences want
         return 0.0, np.inf

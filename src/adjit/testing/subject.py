@@ -31,7 +31,12 @@ def require(condition: bool, kind: str, report: str) -> None:
 
 def is_float_array(value: Any) -> bool:
     """Whether `value` is an array that carries derivatives."""
-    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fc"
+
+
+def paired(cotangent: Any, tangent: Any) -> Any:
+    """The terms of a cotangent applied to a tangent: products, of complex numbers the real part without conjugation."""
+    return np.real(np.asarray(cotangent) * np.asarray(tangent))
 
 
 def leaves(tree: Any) -> list[Any]:
@@ -66,9 +71,11 @@ class Subject:
         self.line = line or self._plain_line
         self.slope = slope
         self.forward = forward
-        self.single = any(is_float_array(v) and v.dtype == np.float32 for v in self.values)
+        self.single = any(is_float_array(v) and v.dtype in (np.float32, np.complex64) for v in self.values)
+        self.complex = any(np.iscomplexobj(v) for v in self.values)
         self.exact = exact
-        self.wrt = tuple(k for k, v in enumerate(self.values) if isinstance(v, float) or is_float_array(v))
+        numbers = float | complex
+        self.wrt = tuple(k for k, v in enumerate(self.values) if isinstance(v, numbers) or is_float_array(v))
         self.arrays = tuple(k for k in self.wrt if isinstance(self.values[k], np.ndarray))
         self._plain_run: tuple[Any, list[Any]] | None = None
 
@@ -135,7 +142,11 @@ class Subject:
     def doubles(self) -> list[Any]:
         """Fresh flat arguments in double precision."""
         return [
-            v.astype(np.float64) if is_float_array(v) else v.copy() if isinstance(v, np.ndarray) else v
+            v.astype(np.result_type(v, np.float64))
+            if is_float_array(v)
+            else v.copy()
+            if isinstance(v, np.ndarray)
+            else v
             for v in self.values
         ]
 
@@ -144,7 +155,7 @@ class Subject:
         args = self.doubles()
         for k, direction in tangents.items():
             moved = args[k] + t * np.asarray(direction)
-            args[k] = moved if isinstance(args[k], np.ndarray) else float(moved)
+            args[k] = moved if isinstance(args[k], np.ndarray) else moved.item()
         return args
 
     # comparisons
@@ -181,8 +192,17 @@ class Subject:
 
     def directions(self, rng: np.random.Generator, which: Sequence[int]) -> dict[int, Any]:
         """Random directions, one number for each element, that the leaf's dtype holds exactly."""
-        found = {k: rng.uniform(-1, 1, np.shape(self.values[k])) for k in which}
-        return {
-            k: d.astype(self.values[k].dtype).astype(np.float64) if k in self.arrays else float(d)
-            for k, d in found.items()
-        }
+
+        def draw(k: int) -> Any:
+            d = np.asarray(rng.uniform(-1, 1, np.shape(self.values[k])))
+            if np.iscomplexobj(self.values[k]):
+                d = np.asarray(d + 1j * rng.uniform(-1, 1, d.shape))
+            return d.astype(self.values[k].dtype).astype(d.dtype) if k in self.arrays else d.item()
+
+        return {k: draw(k) for k in which}
+
+    def by_keyword(self, args: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The same arguments, but for the first by keyword, from the last to the second."""
+        code = getattr(self.reference, "py_func", self.reference).__code__
+        names = code.co_varnames[: len(args)]
+        return list(args[:1]), dict(reversed([*zip(names, args, strict=True)][1:]))

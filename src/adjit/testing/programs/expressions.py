@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adjit.testing.programs.nodes import Expression as E
+from adjit.testing.programs.other_numbers import OtherNumbers
 from adjit.testing.programs.scope import Callee, Dice, Scope
 
 UNARY = (
@@ -30,7 +31,7 @@ BINARY = (
 LITERALS = ("0.5", "1.25", "-0.7", "2", "0.1", "1.0", "3")
 
 
-class Expressions:
+class Expressions(OtherNumbers):
     """Writes expressions from the names in a scope."""
 
     def __init__(self, dice: Dice):
@@ -65,6 +66,8 @@ class Expressions:
     def integer(self, scope: Scope) -> E:
         """An integer expression."""
         d = self.dice
+        if scope.smalls and d.chance(0.2):
+            return self.small_as_integer(scope)
         roll = d.number(0, 9)
         if roll < 4 or (roll < 7 and not scope.indices):
             return self.small(scope)
@@ -150,6 +153,10 @@ class Expressions:
     def atom(self, scope: Scope) -> E:
         """A name, an element, a literal or an integer used as a number."""
         d = self.dice
+        if (scope.complexes or scope.complex_arrays) and d.chance(0.2):
+            return self.part(scope)
+        if (scope.smalls or scope.bools) and d.chance(0.15):
+            return self.small_as_number(scope)
         if scope.own and d.chance(0.15):
             return E(d.pick(scope.own))
         roll = d.number(0, 11)
@@ -192,6 +199,8 @@ class Expressions:
         d = self.dice
         if scope.local_functions and d.chance(0.5):
             name, arity = d.pick(scope.local_functions)
+            if scope.keywords:
+                return self.by_keyword(scope, name, arity, depth)
             holes = ", ".join("{%d}" % k for k in range(arity))  # noqa: UP031
             return E(f"{name}({holes})", tuple(self.number(scope, depth - 1) for _ in range(arity)))
         callees = [c for c in scope.callees if c.returns == "float" and not scope.nested]
@@ -204,8 +213,41 @@ class Expressions:
             parts[-1] = E("len({0})", (parts[0],))
         if any(part is None for part in parts):
             return None
+        given = tuple(part for part in parts if part is not None)
+        if scope.keywords and callee.names:
+            return E(f"{callee.name}({self._some_by_keyword(callee)})", given)
         holes = ", ".join("{%d}" % k for k in range(len(parts)))  # noqa: UP031
-        return E(f"{callee.name}({holes})", tuple(part for part in parts if part is not None))
+        return E(f"{callee.name}({holes})", given)
+
+    def by_keyword(self, scope: Scope, name: str, arity: int, depth: int) -> E:
+        """A call of a nested function; Numba, which has no keywords there, gets it by position.
+
+        In another order only if no argument calls what writes: else the plain form would run in another order.
+        """
+        d = self.dice
+        parts = tuple(self.number(scope, depth - 1) for _ in range(arity))
+        names = ("z", "t")[:arity]
+        left_out = name in scope.optional and d.chance(0.4)
+        if left_out:
+            parts, names = parts[:-1], names[:-1]
+        holes = [f"{{{k}}}" for k in range(len(parts))]
+        plain = f"{name}({', '.join(holes)})"
+        called = [c.name for c in scope.callees] + [f for f, _ in scope.local_functions]
+        calls = any(f"{c}(" in part.render("plain") for c in called for part in parts)
+        first = d.number(0, len(parts))
+        given = [f"{n}={hole}" for n, hole in zip(names[first:], holes[first:], strict=True)]
+        if not calls:
+            given = [given[k] for k in d.rng.permutation(len(given))]
+        return E(f"{name}({', '.join([*holes[:first], *given])})", parts, plain=plain)
+
+    def _some_by_keyword(self, callee: Callee) -> str:
+        """The holes of a call, some with names, in any order; defaults are left out at times."""
+        d = self.dice
+        count = len(callee.names)
+        first = d.number(0, count)
+        keep = [k for k in range(first, count) if k < count - callee.optional or d.chance(0.6)]
+        named = [f"{callee.names[keep[k]]}={{{keep[k]}}}" for k in d.rng.permutation(len(keep))]
+        return ", ".join([*(f"{{{k}}}" for k in range(first)), *named])
 
     def argument(self, kind: str, scope: Scope) -> E | None:
         """An argument of a kind."""
@@ -216,11 +258,34 @@ class Expressions:
             )
         if kind == "matrix":
             return E(d.pick(scope.matrices)) if scope.matrices else None
+        if kind in ("complex", "zvector", "range", "bytes", "bools", "loose"):
+            return self._other_argument(kind, scope)
         if kind in ("small", "zero", "length"):
             return self._bound(kind, scope)
         if kind == "ints":
             return E(d.pick(scope.indices)) if scope.indices else None
         return self.number(scope, 1) if kind == "float" else E("{0} % 5", (self.grouped(scope),))
+
+    def _other_argument(self, kind: str, scope: Scope) -> E | None:
+        """An argument of a kind that only programs of many kinds have."""
+        d = self.dice
+        if kind == "complex":
+            return self.complex_number(scope, 1)
+        if kind == "range":
+            form = d.pick(["range({0} % 4)", "range({0} % 4, -1, -1)", "range(1, {0} % 6, 2)"])
+            named = bool(scope.ranges) and d.chance(0.8)
+            return E(d.pick(scope.ranges)) if named else E(form, (self.grouped(scope),))
+        if kind == "loose" and (not scope.loose or d.chance(0.5)):
+            form = d.pick(["{0}[{1} % (len({0}) + 1):]", "{0}[2:1]", "{0}[:{1} % 3]", "{0}"])
+            return E(form, (E(d.pick(scope.vectors)), self.grouped(scope))) if scope.vectors else None
+        held = {
+            "zvector": scope.complex_arrays,
+            "bytes": scope.smalls,
+            "bools": scope.bools,
+            "loose": scope.loose,
+        }[kind]
+        form = d.pick(["{0}", "{0}", "{0}[::-1]", "{0}[:]"])
+        return E(form, (E(d.pick(held)),)) if held else None
 
     def _bound(self, kind: str, scope: Scope) -> E:
         """The last argument is a length: of the array that was just passed, of which `call_of` takes care."""
@@ -265,6 +330,8 @@ class Expressions:
     def test(self, scope: Scope) -> E:
         """A single comparison."""
         d = self.dice
+        if (scope.smalls or scope.bools) and d.chance(0.2):
+            return self.small_as_test(scope)
         roll = d.number(0, 9)
         if roll == 0 and scope.flags:
             return E(d.pick(scope.flags))

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from adjit.testing.programs.array_statements import ARRAY_WEIGHTS
-from adjit.testing.programs.given import RECURSIVE, RULES, recursive, rule
+from adjit.testing.programs.given import (
+    KEYWORD_RECURSIVE,
+    RECURSIVE,
+    RULES,
+    keyword_recursive,
+    recursive,
+    rule,
+)
 from adjit.testing.programs.inner import INNER_WEIGHTS
+from adjit.testing.programs.kinds import KEPT, beside, defaults, group_of, of_callees, roll, summed, take
+from adjit.testing.programs.kinds import arguments as arguments_of_kinds
 from adjit.testing.programs.nodes import Argument, Function, Given, Line, Program
 from adjit.testing.programs.nodes import Expression as E
 from adjit.testing.programs.parallel import PARALLEL_WEIGHTS
@@ -48,6 +57,7 @@ def generate(
     arrays: bool = False,
     parallel: bool = False,
     nested: bool = False,
+    kinds: bool = False,
 ) -> Program:
     """The random program number `seed`; the same seed gives the same program.
 
@@ -56,12 +66,17 @@ def generate(
     arrays: whether it has statements of whole arrays.
     parallel: whether it has parallel loops and launches of kernels.
     nested: whether it takes derivatives by every operator.
+    kinds: whether it has ranges as values, calls by keyword, complex numbers, small integers and bools, arrays
+        without elements: about half of these kinds each; not together with parallel loops.
 
     Raises:
         Rejected: if no attempt gave a fair test (does not happen in practice).
+        ValueError: if it is to have both other kinds and parallel loops.
     """
+    if kinds and parallel:
+        raise ValueError("no program has both parallel loops and values of other kinds")
     for attempt in range(attempts):
-        program = _attempt(seed, attempt, recursion, small, arrays, parallel, nested)
+        program = _attempt(seed, attempt, recursion, small, arrays, parallel, nested, kinds)
         try:
             validate(program)
         except Rejected:
@@ -71,21 +86,31 @@ def generate(
 
 
 def _attempt(
-    seed: int, attempt: int, recursion: bool, small: bool, arrays: bool, parallel: bool, nested: bool
+    seed: int,
+    attempt: int,
+    recursion: bool,
+    small: bool,
+    arrays: bool,
+    parallel: bool,
+    nested: bool,
+    many: bool,
 ) -> Program:
-    kind = recursion + 2 * arrays + 4 * parallel + 8 * nested
+    kind = recursion + 2 * arrays + 4 * parallel + 8 * nested + 16 * many
     dice = Dice((seed, attempt, kind) if kind else (seed, attempt))
     all_weights = WEIGHTS_BESIDE_ARRAYS | ARRAY_WEIGHTS if arrays else WEIGHTS
     if parallel:
         all_weights = {k: 0.5 * w for k, w in all_weights.items()} | PARALLEL_WEIGHTS
     if nested:
         all_weights = all_weights | INNER_WEIGHTS
+    kinds = roll(dice) if many else ()
+    if kinds:
+        all_weights = beside(all_weights, kinds)
     # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely
     # has.
     dropped = [
         k
         for k in all_weights
-        if k not in ("store", "scalar", "for", "whole_store", "prange", "inner_derivative")
+        if k not in ("store", "scalar", "for", "whole_store", "prange", "inner_derivative", *KEPT)
         and dice.chance(0.3)
     ]
     weights = {k: w * dice.pick([0.5, 1.0, 1.0, 4.0]) for k, w in all_weights.items() if k not in dropped}
@@ -94,7 +119,7 @@ def _attempt(
     # What goes wrong nearly always goes wrong in a small program too, and many are checked in the time of a large one.
     large = dice.chance(LARGE)
     size = SMALL if small else BIG if large else USUAL
-    if arrays and (small or not large):
+    if (arrays or kinds) and (small or not large):
         size = SMALL_WITH_ARRAYS if small else USUAL_WITH_ARRAYS
     if dice.chance(0.15):
         number = dice.number(0, len(RULES) - 1)
@@ -105,14 +130,22 @@ def _attempt(
         callee, given = recursive(dice.number(0, len(RECURSIVE) - 1), dice.number(0, 2), "r0")
         callees, functions = [*callees, callee], [*functions, given]
         weights["call"] = 6.0
+    if "keywords" in kinds:
+        weights["call"] = max(weights.get("call", 0.0), 8.0)
+        if dice.chance(0.25):
+            callee, given = keyword_recursive(
+                dice.number(0, len(KEYWORD_RECURSIVE) - 1), dice.number(0, 2), "r1"
+            )
+            callees, functions = [*callees, callee], [*functions, given]
     reduces = False
-    for number in range(dice.pick([0, 1, 1, 2])):
-        callee, writer, function = _callee(dice, weights, f"h{number}", callees, size)
+    for number in range(dice.pick([1, 1, 2] if kinds else [0, 1, 1, 2])):
+        callee, writer, function = _callee(dice, weights, f"h{number}", callees, size, kinds)
         callees.append(callee)
         functions += [*writer.kernels, function]
         reduces = reduces or writer.reduces
     arguments = _shaped_arguments(dice) if arrays else _arguments(dice, 12 if parallel else 6)
-    writer, main = _main(dice, weights, callees, arguments, size)
+    arguments += arguments_of_kinds(dice, kinds)
+    writer, main = _main(dice, weights, callees, arguments, size, kinds)
     functions += [*writer.kernels, main]
     reduces = reduces or writer.reduces
     uses = "uses " + ", ".join(sorted(weights))
@@ -126,6 +159,7 @@ def _attempt(
         arrays=arrays,
         parallel=parallel,
         reduces=reduces,
+        kinds=kinds,
     )
 
 
@@ -137,7 +171,7 @@ def _structure(dice: Dice, arguments: tuple[Argument, ...]) -> tuple[tuple[str, 
     bare = tuple(("", 1) for _ in arguments)
     if not dice.chance(0.15):
         return bare
-    kinds = ["float" if isinstance(a.value, float) else "other" for a in arguments]
+    kinds = ["float" if isinstance(a.value, float | complex) else "other" for a in arguments]
     first = dice.number(0, len(arguments) - 1)
     last = first + 1
     while last < len(arguments) and kinds[last] == kinds[first] and last - first < 3:
@@ -146,13 +180,23 @@ def _structure(dice: Dice, arguments: tuple[Argument, ...]) -> tuple[tuple[str, 
 
 
 def _callee(
-    dice: Dice, weights: dict[str, float], name: str, callees: list[Callee], size: Size
+    dice: Dice,
+    weights: dict[str, float],
+    name: str,
+    callees: list[Callee],
+    size: Size,
+    many: tuple[str, ...] = (),
 ) -> tuple[Callee, Statements, Function]:
     kinds = tuple(
         dice.pick(["vector", "vector", "float", "int", "matrix", "ints"]) for _ in range(dice.number(1, 3))
     )
     returns = dice.pick(["float", "float", "pair", "none", "view", "both", "both"])
-    scope = Scope(callees=list(callees), returns=returns)
+    others = of_callees(many)
+    if others and dice.chance(0.7):
+        kinds = tuple(dice.pick([*others, kind]) for kind in kinds)
+    if "complex" in many and dice.chance(0.25):
+        returns = "complex"
+    scope = Scope(callees=list(callees), returns=returns, keywords="keywords" in many)
     params = []
     for kind in kinds:
         param = f"{kind[0]}_{len(params)}"
@@ -162,10 +206,16 @@ def _callee(
     body = writer.body(scope, 1, dice.number(1, size.callee_lines))
     if returns != "none":
         body += (writer.result(scope),)
-    return Callee(name, kinds, returns), writer, Function(name, tuple(params), body)
+    names = tuple(params) if scope.keywords else ()
+    optional = defaults(dice, params, kinds) if scope.keywords else 0
+    callee = Callee(name, kinds, returns, names, optional)
+    return callee, writer, Function(name, tuple(params), body)
 
 
 def _names_of(scope: Scope, kind: str) -> list[str]:
+    other = group_of(scope, kind)
+    if other is not None:
+        return other
     groups = {"vector": scope.vectors, "matrix": scope.matrices, "ints": scope.indices, "float": scope.floats}
     return groups.get(kind, scope.ints)
 
@@ -223,11 +273,18 @@ def _shaped_arguments(dice: Dice) -> tuple[Argument, ...]:
 
 
 def _main(
-    dice: Dice, weights: dict[str, float], callees: list[Callee], arguments: tuple[Argument, ...], size: Size
+    dice: Dice,
+    weights: dict[str, float],
+    callees: list[Callee],
+    arguments: tuple[Argument, ...],
+    size: Size,
+    kinds: tuple[str, ...],
 ) -> tuple[Statements, Function]:
-    scope = Scope(callees=list(callees))
+    scope = Scope(callees=list(callees), keywords="keywords" in kinds)
     for argument in arguments:
         value = argument.value
+        if take(scope, argument, kinds):
+            continue
         if isinstance(value, bool):
             scope.flags.append(argument.name)
         elif isinstance(value, np.ndarray):
@@ -245,11 +302,13 @@ def _main(
             (scope.floats if isinstance(value, float) else scope.ints).append(argument.name)
     if not ARRAY_WEIGHTS.keys().isdisjoint(weights):
         arrays = {a.name: a.value.shape for a in arguments if isinstance(a.value, np.ndarray)}
-        scope.shapes = {name: shape for name, shape in arrays.items() if name not in scope.indices}
+        known = scope.vectors + scope.matrices + ["T"]
+        scope.shapes = {name: shape for name, shape in arrays.items() if name in known}
         scope.stretched = tuple(name for name, shape in arrays.items() if 1 in shape)
     parallel = not PARALLEL_WEIGHTS.keys().isdisjoint(weights)
     scope.steady = tuple(v for v in scope.vectors if dice.chance(0.6 if parallel else 0.4))
     scope.fixed |= set(scope.steady)
+    scope.fixed |= {name for name in scope.loose if dice.chance(0.6)}
     writer = Statements(dice, weights, budget=dice.number(*size.statements))
     body = writer.body(scope, 0, dice.number(*size.lines))
     if parallel:
@@ -268,8 +327,15 @@ def _total(dice: Dice, writer: Statements, scope: Scope) -> Line:
         parts += [E("0.3 * {0}[len({0}) // 3]", (E(name),)) for name in scope.vectors[-3:]]
         parts += [E("0.1 * {0}", (E(name),)) for name in scope.ints[-1:]]
     for name, arity in scope.local_functions:  # Numba refuses a closure that is never called
-        parts.append(E(f"{name}({', '.join(['0.3'] * arity)})"))
+        plain = f"{name}({', '.join(['0.3'] * arity)})"
+        parts.append(
+            E(
+                f"{name}({', '.join(['t=0.3', 'z=0.3'][2 - arity :])})" if scope.keywords else plain,
+                plain=plain,
+            )
+        )
     for name in dict.fromkeys([*list(scope.shapes)[:1], *list(scope.shapes)[-2:]]):
         parts.append(E("0.3 * np.sum({0} * np.cos({0}))", (E(name),)))
+    parts += summed(scope)
     text = " + ".join("{%d}" % k for k in range(len(parts)))  # noqa: UP031
     return Line(E("return " + text, tuple(parts)))

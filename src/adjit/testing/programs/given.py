@@ -150,6 +150,29 @@ RECURSIVE: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 """Kinds of the parameters, and a function that calls itself with a measure that falls."""
 
+KEYWORD_RECURSIVE: tuple[tuple[tuple[str, ...], str], ...] = (
+    (
+        ("float", "small"),
+        """def {name}(x, n):
+    if n <= 0:
+        return {q} * x
+    return math.sin({name}(n=n - 1, x=0.7 * x + 0.1 * n) + x)
+""",
+    ),
+    (
+        ("vector", "zero", "length"),
+        """def {name}(a, lo, hi):
+    if lo >= hi:
+        return 0.0
+    a[lo] = a[lo] * math.cos(a[hi - 1])
+    rest = {name}(hi=hi, a=a, lo=lo + 1)
+    a[lo] += {q} * rest
+    return a[lo] * rest + 0.5
+""",
+    ),
+)
+"""The same, called by keyword; they have no defaults, which Numba lacks in functions that call themselves."""
+
 _SLOPES = ("0.8", "1.1", "0.5")
 
 
@@ -167,3 +190,11 @@ def recursive(number: int, slope: int, name: str) -> tuple[Callee, Given]:
     kinds, text = RECURSIVE[number]
     body = text.format(name=name, q=_SLOPES[slope % len(_SLOPES)])
     return Callee(name, kinds, "float"), Given(name, (), body, body, self_njit=True)
+
+
+def keyword_recursive(number: int, slope: int, name: str) -> tuple[Callee, Given]:
+    """A function that calls itself by keyword; its callers may, too."""
+    kinds, text = KEYWORD_RECURSIVE[number]
+    body = text.format(name=name, q=_SLOPES[slope % len(_SLOPES)])
+    names = ("x", "n") if kinds[0] == "float" else ("a", "lo", "hi")
+    return Callee(name, kinds, "float", names), Given(name, (), body, body, self_njit=True)

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 HEAD = "import math\n\nimport numpy as np\nfrom numba import njit\n"
+WITH_COMPLEX = HEAD.replace("import math", "import cmath\nimport math")
 Form = Literal["program", "plain", "probed"]
 
 
@@ -148,15 +149,15 @@ class Argument:
     """
 
     name: str
-    value: np.ndarray | float | int | bool
+    value: np.ndarray | float | int | bool | complex
     layout: str = "C"
 
     @property
     def active(self) -> bool:
         """Whether it carries a derivative."""
         if isinstance(self.value, np.ndarray):
-            return self.value.dtype.kind == "f"
-        return isinstance(self.value, float)
+            return self.value.dtype.kind in "fc"
+        return isinstance(self.value, float | complex)
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,8 @@ class Program:
     """Whether it has parallel loops, which its plain form runs in order."""
     reduces: bool = False
     """Whether parallel loops sum or multiply, in another order than the plain form."""
+    kinds: tuple[str, ...] = ()
+    """What it has of "ranges", "keywords", "complex", "small" (integers and bools) and "empty" (arrays)."""
 
     @property
     def wrt(self) -> tuple[int, ...]:
@@ -186,9 +189,10 @@ class Program:
     def exact(self) -> bool:
         """Whether the plain form computes the same bits.
 
-        A stand-in's derivative has its own rounding; NumPy sums and multiplies arrays in an order of its own.
+        A stand-in's derivative has its own rounding; NumPy sums and multiplies arrays in an order of its own; Python,
+        NumPy and Numba each divide complex numbers in a way of their own.
         """
-        return not (self.arrays or self.reduces) and "aj." not in "".join(
+        return not (self.arrays or self.reduces or "complex" in self.kinds) and "aj." not in "".join(
             f.render(False, "program") for f in self.functions if isinstance(f, Function)
         )
 
@@ -215,7 +219,7 @@ class Program:
         assert isinstance(main, Function)
         params, first = self._unpacking()
         texts.append(main.render(njit, form, first, params))
-        head = HEAD
+        head = WITH_COMPLEX if "complex" in self.kinds else HEAD
         if self.parallel:
             head = head.replace("import njit", "import njit, prange")
         if self.threaded and form == "program":

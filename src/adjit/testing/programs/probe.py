@@ -64,6 +64,11 @@ class Probe(ArrayComparisons):
         self.note(int(a > 0), abs(a))
         return abs(a)
 
+    def modulus(self, a: complex) -> float:
+        """abs(a) of a complex number, which has a kink at zero alone."""
+        self.note(1, abs(a))
+        return abs(a)
+
     def int(self, a: float) -> int:
         """int(a)."""
         self.note(int(a), abs(a - round(a)))
@@ -77,6 +82,8 @@ class Probed:
         self.namespace: dict[str, Any] = {}
         exec(compile(program.source(probe=True), f"<probe {program.seed}>", "exec"), self.namespace)
         self._function: Callable[..., Any] = self.namespace[program.name]
+        # Small integers that leave their range mean something else to NumPy, to Python and to Numba.
+        self._overflow = "raise" if program.kinds else "ignore"
         self.base: list[int] | None = None
         self.margin = math.inf
 
@@ -87,7 +94,7 @@ class Probed:
         """
         probe = Probe()
         self.namespace["_probe"] = probe
-        with np.errstate(all="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", under="ignore", over=self._overflow):
             value = float(self._function(*args))
         if self.base is None:
             self.base, self.margin = probe.trace, probe.margin
@@ -111,7 +118,7 @@ def validate(program: Program) -> Probed:
         raise
     except Exception as error:  # a shrunk or unlucky program: undefined name, index out of bounds, overflow
         raise Rejected(f"{type(error).__name__}: {error}") from error
-    floats = [a for a in args if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
+    floats = [a for a in args if isinstance(a, np.ndarray) and a.dtype.kind in "fc"]
     largest = max([abs(value), *(float(np.max(np.abs(a), initial=0.0)) for a in floats)])
     if not largest < 1e3:
         raise Rejected("values grow")

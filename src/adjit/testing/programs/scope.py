@@ -14,11 +14,17 @@ T = TypeVar("T")
 @dataclass
 class Callee:
     """An earlier function of the module: what it takes ("vector", "matrix", "float", "int", "ints") and
-    returns ("float", "pair", "view", "both": a view and a float, or "none")."""
+    returns ("float", "pair", "view", "both": a view and a float, "complex", or "none").
+
+    Of kinds there are also "complex", "zvector", "range", "bytes", "bools" and "loose". With `names` of its parameters
+    it is called by keyword too; the last `optional` of them have defaults.
+    """
 
     name: str
     params: tuple[str, ...]
     returns: str
+    names: tuple[str, ...] = ()
+    optional: int = 0
 
 
 @dataclass
@@ -30,6 +36,11 @@ class Scope:
     extent of one. In a turn of a parallel loop, `own` are places that no other turn touches, and `around` is the
     turn's index with the array that it is surely in bounds of ("" for none); `close` if all else that
     it reads is near.
+
+    Of other kinds: `ranges` have a name (`over` says over which array's places one runs), `complexes` and
+    `complex_arrays` (of one axis) are complex, `smalls` and `bools` are arrays of 0 to 7 in few bits and of bools,
+    `loose` vectors and matrices may have no element. With `keywords` calls may be by keyword; `optional` are nested
+    functions with a default.
     """
 
     floats: list[str] = field(default_factory=list)
@@ -53,6 +64,15 @@ class Scope:
     own: list[str] = field(default_factory=list)
     around: tuple[str, str] = ("", "")
     close: bool = False
+    ranges: list[str] = field(default_factory=list)
+    complexes: list[str] = field(default_factory=list)
+    complex_arrays: list[str] = field(default_factory=list)
+    smalls: list[str] = field(default_factory=list)
+    bools: list[str] = field(default_factory=list)
+    loose: list[str] = field(default_factory=list)
+    loose_matrices: list[str] = field(default_factory=list)
+    keywords: bool = False
+    optional: set[str] = field(default_factory=set)
 
     def inner(self) -> Scope:
         """A copy for a block: what is defined in it is not known after it."""
@@ -70,6 +90,14 @@ class Scope:
             over=dict(self.over),
             local_functions=list(self.local_functions),
             own=list(self.own),
+            flags=list(self.flags),
+            ranges=list(self.ranges),
+            complexes=list(self.complexes),
+            complex_arrays=list(self.complex_arrays),
+            smalls=list(self.smalls),
+            bools=list(self.bools),
+            loose=list(self.loose),
+            loose_matrices=list(self.loose_matrices),
         )
 
     def assignable(self, names: list[str]) -> list[str]:

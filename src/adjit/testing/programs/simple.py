@@ -215,6 +215,10 @@ class Simple:
             name = self.names.new("s")
             scope.floats.append(name)
             return [Line(E(f"{name} = {{0}}", (call,)))]
+        if callee.returns == "complex":
+            name = self.names.new("d")
+            scope.complexes.append(name)
+            return [Line(E(f"{name} = {{0}}", (call,)))]
         if callee.returns == "both":
             view, value = self.names.new("v"), self.names.new("s")
             scope.vectors.append(view)
@@ -249,10 +253,14 @@ class Simple:
         held, name = self.names.new("q"), self.names.new("g")
         arity = self.dice.number(1, 2)
         params = ["z", "t"][:arity]
+        if scope.keywords and self.dice.chance(0.4):
+            scope.optional.add(name)
         captured = [v for v in scope.vectors if self.dice.chance(0.4)]
         inside = Scope(floats=[*params, held], ints=[], vectors=captured, nested=True)
         body = self.write.number(inside, 2)
         out: list[Statement] = [Line(E(f"{held} = {{0}}", (self.write.number(scope, 1),)))]
+        if name in scope.optional:
+            params[-1] += "=0.7"
         if self.dice.chance(0.3):
             out.append(Line(E(f"{name} = lambda {', '.join(params)}: {{0}}", (body,))))
         else:

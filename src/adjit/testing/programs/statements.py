@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from adjit.testing.programs.complex_statements import ComplexStatements
+from adjit.testing.programs.kinds import COMPOUND as COMPOUND
+from adjit.testing.programs.no_elements import NoElements
 from adjit.testing.programs.nodes import Block, Line, Statement
 from adjit.testing.programs.nodes import Expression as E
 from adjit.testing.programs.parallel import ParallelStatements
+from adjit.testing.programs.range_values import RangeValues
 from adjit.testing.programs.scope import Scope
+from adjit.testing.programs.small_integers import SmallIntegers
 
 WEIGHTS: dict[str, float] = {
     "store": 10,
@@ -37,10 +42,9 @@ WEIGHTS: dict[str, float] = {
     "while": 3,
     "exit": 3,
 }
-COMPOUND = ("branch", "for", "for_elements", "while")
 
 
-class Statements(ParallelStatements):
+class Statements(ParallelStatements, ComplexStatements, NoElements, RangeValues, SmallIntegers):
     """Writes the body of one function."""
 
     def body(self, scope: Scope, depth: int, length: int) -> tuple[Statement, ...]:
@@ -192,6 +196,8 @@ class Statements(ParallelStatements):
         """A return statement of the function's kind."""
         if scope.returns == "none":
             return Line(E("return"))
+        if scope.returns == "complex":
+            return Line(E("return {0}", (self.write.complex_number(scope, 2),)))
         if scope.returns == "view":
             return Line(E("return {0}", (self.write.view(scope) or E("np.zeros(2)"),)))
         if scope.returns == "both":
