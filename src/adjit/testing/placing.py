@@ -75,5 +75,6 @@ def same_bits(a: Any, b: Any) -> bool:
         return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
     if a is None or b is None:
         return a is b
-    number = np.complex128 if isinstance(a, complex) or isinstance(b, complex) else np.float64
-    return number(a).tobytes() == number(b).tobytes()
+    if isinstance(a, complex) or isinstance(b, complex):
+        return np.complex128(a).tobytes() == np.complex128(b).tobytes()
+    return np.float64(a).tobytes() == np.float64(b).tobytes()

@@ -22,9 +22,7 @@ def check_sharing(subject: Subject) -> None:
         flat = make()
         try:
             with np.errstate(all="ignore"):
-                value = getattr(subject.reference, "py_func", subject.reference)(
-                    *subject.call_args(flat, subject.reference)
-                )
+                value = subject.python(*subject.call_args(flat, subject.python))
         except (ArithmeticError, IndexError, ValueError):
             continue  # an integer follows from floats, or a number is out of range: no fair test
         f, wrt = subject.function, subject.moving()

@@ -48,9 +48,9 @@ class Subject:
     """What is checked.
 
     function: what adjit is given. args: its arguments, arrays as templates. layouts: one for each leaf. reference: the
-    plain function. line: the value at flat float64 arguments, which it mutates; raises `Rejected` where a branch
-    goes another way than at the arguments themselves. slope: the derivative of `value + sum(w * final)` along a
-    direction by other means (complex step), or None.
+    plain function; python: the same without Numba. line: the value at flat float64 arguments, which it mutates; raises
+    `Rejected` where a branch goes another way than at the arguments themselves. slope: the derivative of `value +
+    sum(w * final)` along a direction by other means (complex step), or None.
     """
 
     def __init__(
@@ -63,8 +63,10 @@ class Subject:
         slope: Callable[..., float] | None = None,
         exact: bool = True,
         forward: bool = True,
+        python: Function | None = None,
     ):
         self.function, self.reference = function, reference or function
+        self.python = python or getattr(self.reference, "py_func", self.reference)
         self.trees = tuple(args)
         self.values = tuple(leaf for tree in args for leaf in leaves(tree))
         self.layouts = tuple(layouts) or ("C",) * len(self.values)
@@ -122,6 +124,7 @@ class Subject:
             self.slope,
             self.exact,
             self.forward,
+            self.python,
         )
 
     # the plain run

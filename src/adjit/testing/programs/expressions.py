@@ -154,7 +154,7 @@ class Expressions(OtherNumbers):
         """A name, an element, a literal or an integer used as a number."""
         d = self.dice
         if (scope.complexes or scope.complex_arrays) and d.chance(0.2):
-            return self.part(scope)
+            return self.made_real(scope)
         if (scope.smalls or scope.bools) and d.chance(0.15):
             return self.small_as_number(scope)
         if scope.own and d.chance(0.15):

@@ -44,6 +44,8 @@ class Size:
 SMALL = Size((2, 6), (1, 4), 2, 2)
 USUAL = Size((4, 12), (2, 7), 4, 2)
 BIG = Size((6, 24), (2, 7), 10, 3)
+SMALL_WITH_KINDS = Size((4, 8), (3, 5), 2, 2)
+USUAL_WITH_KINDS = Size((5, 12), (3, 7), 4, 2)
 SMALL_WITH_ARRAYS = Size((4, 10), (3, 6), 4, 2)
 USUAL_WITH_ARRAYS = Size((6, 18), (4, 9), 6, 3)
 """Not every array statement finds operands that fit; what finds none is left out."""
@@ -119,7 +121,9 @@ def _attempt(
     # What goes wrong nearly always goes wrong in a small program too, and many are checked in the time of a large one.
     large = dice.chance(LARGE)
     size = SMALL if small else BIG if large else USUAL
-    if (arrays or kinds) and (small or not large):
+    if kinds and (small or not large):
+        size = SMALL_WITH_KINDS if small else USUAL_WITH_KINDS
+    if arrays and (small or not large):
         size = SMALL_WITH_ARRAYS if small else USUAL_WITH_ARRAYS
     if dice.chance(0.15):
         number = dice.number(0, len(RULES) - 1)

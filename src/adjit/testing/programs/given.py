@@ -150,14 +150,16 @@ RECURSIVE: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 """Kinds of the parameters, and a function that calls itself with a measure that falls."""
 
-KEYWORD_RECURSIVE: tuple[tuple[tuple[str, ...], str], ...] = (
+KEYWORD_RECURSIVE: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (
         ("float", "small"),
         """def {name}(x, n):
     if n <= 0:
         return {q} * x
-    return math.sin({name}(n=n - 1, x=0.7 * x + 0.1 * n) + x)
+    return math.sin({again} + x)
 """,
+        "{name}(n=n - 1, x=0.7 * x + 0.1 * n)",
+        "{name}(0.7 * x + 0.1 * n, n - 1)",
     ),
     (
         ("vector", "zero", "length"),
@@ -165,13 +167,16 @@ KEYWORD_RECURSIVE: tuple[tuple[tuple[str, ...], str], ...] = (
     if lo >= hi:
         return 0.0
     a[lo] = a[lo] * math.cos(a[hi - 1])
-    rest = {name}(hi=hi, a=a, lo=lo + 1)
+    rest = {again}
     a[lo] += {q} * rest
     return a[lo] * rest + 0.5
 """,
+        "{name}(hi=hi, a=a, lo=lo + 1)",
+        "{name}(a, lo + 1, hi)",
     ),
 )
-"""The same, called by keyword; they have no defaults, which Numba lacks in functions that call themselves."""
+"""The same, calling themselves by keyword, and by position for Numba, which fails at the former; they have no defaults
+for the same reason."""
 
 _SLOPES = ("0.8", "1.1", "0.5")
 
@@ -193,8 +198,10 @@ def recursive(number: int, slope: int, name: str) -> tuple[Callee, Given]:
 
 
 def keyword_recursive(number: int, slope: int, name: str) -> tuple[Callee, Given]:
-    """A function that calls itself by keyword; its callers may, too."""
-    kinds, text = KEYWORD_RECURSIVE[number]
-    body = text.format(name=name, q=_SLOPES[slope % len(_SLOPES)])
-    names = ("x", "n") if kinds[0] == "float" else ("a", "lo", "hi")
-    return Callee(name, kinds, "float", names), Given(name, (), body, body, self_njit=True)
+    """A function that calls itself by keyword (Numba fails if its callers do)."""
+    kinds, text, by_keyword, by_position = KEYWORD_RECURSIVE[number]
+    q = _SLOPES[slope % len(_SLOPES)]
+    program, plain = (
+        text.format(name=name, q=q, again=call.format(name=name)) for call in (by_keyword, by_position)
+    )
+    return Callee(name, kinds, "float"), Given(name, (), program, plain, self_njit=True)

@@ -12,7 +12,7 @@ from adjit.testing.programs.small_integers import SMALL_TYPES
 KINDS: dict[str, dict[str, float]] = {
     "ranges": {"range_value": 9, "range_loop": 4, "range_length": 1.5},
     "keywords": {},
-    "complex": {"complex_scalar": 6, "complex_store": 8, "complex_view": 4, "complex_loop": 3},
+    "complex": {"complex_scalar": 6, "complex_store": 8, "complex_view": 4, "complex_loop": 6},
     "small": {
         "small_store": 7,
         "small_array": 2,

@@ -63,7 +63,7 @@ class OtherNumbers:
 
     # --- complex numbers
 
-    def part(self, scope: Scope, depth: int = 0) -> E:
+    def made_real(self, scope: Scope, depth: int = 0) -> E:
         """A real number made of a complex one."""
         text, probed = self.dice.pick(_PARTS)
         return E(text, (self.complex_number(scope, depth),), probed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class Probed:
         exec(compile(program.source(probe=True), f"<probe {program.seed}>", "exec"), self.namespace)
         self._function: Callable[..., Any] = self.namespace[program.name]
         # Small integers that leave their range mean something else to NumPy, to Python and to Numba.
-        self._overflow = "raise" if program.kinds else "ignore"
+        self._overflow: Literal["raise", "ignore"] = "raise" if program.kinds else "ignore"
         self.base: list[int] | None = None
         self.margin = math.inf
 

@@ -52,7 +52,7 @@ class RangeValues(Simple):
         condition = self.write.condition(scope)
         made = Line(E(f"{name} = {{0}}", (first,)))
         other = Line(E(f"{name} = {{0}}", (second,)))
-        form = d.number(0, 3)
+        form = d.pick([0, 0, 1, 1, 2, 3])
         lines: list[Statement]
         if form == 0:
             lines = [Line(E(f"{name} = {{0}} if {{1}} else {{2}}", (first, condition, second)))]

@@ -16,6 +16,10 @@ class Simple:
         self.names = Names()
         self.write = Expressions(dice)
 
+    def body(self, scope: Scope, depth: int, length: int) -> tuple[Statement, ...]:
+        """About `length` statements."""
+        raise NotImplementedError
+
     # --- simple statements
 
     def _store(self, scope: Scope, depth: int) -> list[Statement]:
