@@ -124,7 +124,7 @@ class OtherNumbers:
                 d.pick(["0.6 * {0}", "({0} - 0.5)", "(0.4 if {0} else 1.1)"]), (self.bool_element(scope),)
             )
         return E(
-            d.pick(["0.2 * {0}", "({0} - 2.5)", "({0} % 3)", "0.1 * {0} ** 2", "{0} / 4"]),
+            d.pick(["0.2 * {0}", "({0} - 2.5)", "1.0 * ({0} % 3)", "0.1 * {0} * {0}", "{0} / 4"]),
             (self.small_element(scope),),
         )
 
