@@ -45,6 +45,8 @@ def test_poles(x: float) -> None:
 def test_limits() -> None:
     assert digamma(math.inf) == math.inf
     assert math.isnan(digamma(math.nan))
+    assert polygamma(1, 1e-170) == polygamma(1, -1e-170) == math.inf
+    assert polygamma(2, 1e-170) == -math.inf
     assert polygamma(1, 1e300) == pytest.approx(1e-300)
     assert polygamma(1, -1e5 - 0.5) == pytest.approx(math.pi**2, rel=1e-4)
 

@@ -9,6 +9,7 @@ import pytest
 from numba import njit
 
 import adjit as aj
+from adjit import rules
 from adjit.runtime.compile import load
 
 TEXT = """from numba import njit
@@ -54,15 +55,40 @@ def test_powers(space):
     assert power(0.0, -1.0) == math.inf
     assert math.isnan(power(-8.0, 1 / 3))
     assert power(1e200, 2.0) == math.inf
-    assert space["adjoint"](0.0, -1)[2] == math.inf
-    for f in (lambda x: power(x, -1), njit(lambda x: x**-1)):
-        with pytest.raises(ZeroDivisionError):
-            f(0.0)
+    compiled = njit(error_model="numpy")(lambda x, n: x**n)
+    for f in (power, compiled, lambda x, n: space["adjoint"](x, n)[2]):
+        for x in (0.0, 1e-170):
+            with pytest.raises(ZeroDivisionError):
+                f(x, -2)
+    for x, n in ((3, -1), (-1, -1), (1, -2), (math.inf, -1), (-2.0, -3), (2.0, -1100), (0.0, -70000)):
+        assert power(x, n) == compiled(x, n)
     assert power(2, 10) == 1024
     assert isinstance(power(2, 10), int)
     assert power(-8 + 0j, 0.5) == (-8 + 0j) ** 0.5
     for a, b in ((0.0, -1.0), (1e200, 2.0), (0.5, 3.0)):
         assert power(a, b) == njit(lambda x, y: x**y)(a, b)
+
+
+NAMES = sorted({s for r in rules.all_rules() if r.arity == 1 for s in r.spellings if s.startswith("math.")})
+POINTS = (0.0, -0.0, 1.0, -1.0, -2.0, 0.5, 5e-324, -1e-320, 171.7, -170.5, 1e300, math.inf, -math.inf, math.nan)
+
+
+def test_functions_at_poles_and_edges():
+    """Where Python's raise, and where they do not: what compiled ones give."""
+    values = ", ".join(f"1.0 * {name}(x)" for name in NAMES)
+    powers = "math.pow(x, y), math.atan2(x, y), math.hypot(x, y), math.copysign(x, y)"
+    text = f"from numba import njit\nimport math\n\n@njit\ndef each(x, y):\n    return {values}, {powers}\n"
+    plain, compiled = load(text, compiled=False)["each"], load(text)["each"]
+    for x, y in zip(POINTS, (*POINTS[3:], *POINTS[:3]), strict=True):
+        for name, a, b in zip((*NAMES, *powers.split("), ")), plain(x, y), compiled(x, y), strict=True):
+            whole = name in ("math.floor", "math.ceil", "math.trunc") and abs(x) > 2**63 and math.isfinite(x)
+            same = whole or (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a * b) > 0 or a == 0)
+            assert same or math.isclose(a, b, rel_tol=1e-14), (name, x, y, a, b)
+
+
+def test_second_derivatives_that_overflow(uncompiled):
+    for f in (lambda x: math.gamma(x), lambda x: math.lgamma(x), lambda x: 1.0 / x, lambda x: math.exp(1.0 / x)):
+        assert aj.hessian(f)(1e-170) in (math.inf, -math.inf)
 
 
 def matern(x, width):

@@ -62,11 +62,12 @@ def digamma(x: float) -> float:
 def positive_zeta(s: int, x: float) -> float:
     """sum of (x + j)**-s over j = 0, 1, ..., for int s > 1 and x > 0.
 
-    Direct sum, then Euler-Maclaurin (Abramowitz & Stegun 6.4.11, DLMF 25.11.28).
+    Direct sum, then Euler-Maclaurin (Abramowitz & Stegun 6.4.11, DLMF 25.11.28). Exponents are floats: a whole
+    negative power that is beyond all floats raises in compiled code, whatever the error model.
     """
     total = 0.0
     while x < 10.0 + s:
-        total += math.pow(x, -s)
+        total += math.pow(x, float(-s))
         x += 1.0
     w = 1.0 / (x * x)
     # B_2k/(2k)! * s (s+1) ... (s+2k-2) * x**-(2k)
@@ -85,7 +86,7 @@ def positive_zeta(s: int, x: float) -> float:
         tail += bernoulli * term
         term *= (s + 2 * k - 1) * (s + 2 * k) * w
         k += 1
-    return total + math.pow(x, 1 - s) * (1.0 / (s - 1) + 0.5 / x + tail)
+    return total + math.pow(x, float(1 - s)) * (1.0 / (s - 1) + 0.5 / x + tail)
 
 
 def hurwitz_zeta(s: int, x: float) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjit.runtime.lanes import plain_lanes
-from adjit.runtime.plain_arithmetic import FUNCTIONS
+from adjit.runtime.plain_arithmetic import FUNCTIONS, power
 
 
 def _run_parts(part: Callable[..., None], count: int, given: tuple[Any, ...]) -> None:
@@ -84,6 +84,7 @@ def _numpy() -> types.SimpleNamespace:
     """NumPy, with poison in uninitialised memory."""
     space = types.SimpleNamespace(**vars(np))
     space.empty = lambda *args, **kwargs: _poison(np.empty(*args, **kwargs))
+    space.spacing = lambda x: np.copysign(np.spacing(x), x)  # Numba's has the sign of -0.0 too
     space.empty_like = lambda *args, **kwargs: _poison(np.empty_like(*args, **kwargs))
     return space
 
@@ -114,13 +115,18 @@ class _List(list[Any]):
 
 
 class _Math:
-    """`math` that returns NaN or inf where Python raises."""
+    """`math` that gives what compiled code does where Python raises: NaN, infinity, or no number at all."""
+
+    @staticmethod
+    def pow(a: float, b: float) -> float:
+        """A float in any case."""
+        return power(float(a), b)
 
     def __getattr__(self, name: str) -> Any:
         exact = getattr(math, name)
         if not callable(exact):
             return exact
-        other = getattr(np, {"pow": "power", "acos": "arccos", "asin": "arcsin"}.get(name, name), None)
+        other = _INSTEAD.get(name) or getattr(np, name, None)
 
         def quiet(*args: Any) -> Any:
             try:
@@ -129,7 +135,26 @@ class _Math:
                 with np.errstate(all="ignore"):
                     return math.nan if other is None else other(*args)
 
+        self.__dict__[name] = quiet
         return quiet
+
+
+def _gamma(x: float) -> float:
+    """Gamma at its poles and beyond all floats."""
+    if x == 0.0:
+        return math.copysign(math.inf, x)
+    return math.inf if x > 0.0 else -math.inf if x > -1.0 else math.nan
+
+
+_INSTEAD: dict[str, Callable[..., Any]] = {
+    "gamma": _gamma,
+    "lgamma": lambda x: math.inf,
+    **dict.fromkeys(("floor", "ceil", "trunc"), lambda x: _NO_INTEGER),
+}
+"""What functions give where Python's raise, beside NumPy's of the same name."""
+
+_NO_INTEGER = -(2**63)
+"""What a processor makes of a float that is no int64."""
 
 
 def adapt(namespace: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 x / y       ->  ieee_divide(x, y)        in functions with `error_model="numpy"`
 x // y, x % y                            likewise
-x ** y      ->  ieee_power(x, y)         likewise; elsewhere power(x, y), where whole powers of zero raise
+x ** y      ->  power(x, y)              everywhere
 
 (The names have underscores around them, so that no function of a user has them.)
 """
@@ -41,9 +41,7 @@ class _Arithmetic(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         name = _OPERATORS.get(type(node.op))
-        if not self._quiet:
-            name = "__power__" if name == "__ieee_power__" else None
-        if name is None:
+        if name is None or not (self._quiet or name == "__power__"):
             return node
         call = ast.Call(ast.Name(name, ast.Load()), [node.left, node.right], [])
         return ast.copy_location(call, node)
@@ -53,7 +51,7 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.Div: "__ieee_divide__",
     ast.FloorDiv: "__ieee_floor_divide__",
     ast.Mod: "__ieee_remainder__",
-    ast.Pow: "__ieee_power__",
+    ast.Pow: "__power__",
 }
 
 
@@ -70,25 +68,32 @@ def _never_raises(exact: Callable[[Any, Any], Any], other: np.ufunc) -> Callable
     return operate
 
 
-def _power(a: Any, b: Any) -> Any:
-    if isinstance(b, int | np.integer) and not isinstance(a, complex) and a == 0 and b < 0:
-        raise ZeroDivisionError("zero to a negative power")
-    return _quiet_power(a, b)
-
-
-def _quiet_power(a: Any, b: Any) -> Any:
-    found = _any_power(a, b)
-    real = isinstance(found, complex) and not isinstance(a, complex) and not isinstance(b, complex)
-    return math.nan if real else found
+def power(a: Any, b: Any) -> Any:
+    """`a ** b` as compiled code has it: whole negative powers are one over whole positive ones, and that division
+    raises under either error model; those of whole numbers are whole numbers."""
+    if not isinstance(b, int | np.integer) or isinstance(a, complex) or b >= 0 or b < -_WHOLE:
+        found = _any_power(a, b)
+        real = isinstance(found, complex) and not isinstance(a, complex) and not isinstance(b, complex)
+        return math.nan if real else found
+    if isinstance(a, int | np.integer):
+        if a == 0:
+            raise ZeroDivisionError("0 cannot be raised to a negative power")
+        return a**-b if abs(a) == 1 else 0
+    inverse = _any_power(a, -b)
+    if inverse == 0:
+        raise ZeroDivisionError("division by zero")
+    return _any_power(a, b)
 
 
 _any_power = _never_raises(operator.pow, np.float_power)
+
+_WHOLE = 0x10000
+"""The largest exponent by which compiled code multiplies."""
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "__ieee_divide__": _never_raises(operator.truediv, np.divide),
     "__ieee_floor_divide__": _never_raises(operator.floordiv, np.floor_divide),
     "__ieee_remainder__": _never_raises(operator.mod, np.remainder),
-    "__ieee_power__": _quiet_power,
-    "__power__": _power,
+    "__power__": power,
 }
 """What the calls mean, by name."""
