@@ -151,3 +151,33 @@ def test_values_with_a_large_constant():
     with pytest.raises(aj.CheckError, match="do not settle"):
         aj.check_grad(lambda x: 1e13 + x * x, 0.3)
     assert aj.check_grad(lambda x: 1e13 + 0.0 * x, 0.3).reverse == 0.0
+
+
+def roots(x, scale):
+    s = 0.0
+    for i in range(len(x)):
+        s += scale * math.sqrt(x[i])
+    return s
+
+
+def refusing(x):
+    if x < 0.0:
+        raise ValueError("negative")
+    return x**1.5
+
+
+def test_the_edge_of_a_domain_is_told(uncompiled: None) -> None:
+    """Where the smaller steps stay inside, they decide; else the component is named that comes to where f raises."""
+    assert aj.check_grad(roots, np.array([1.0, 1e-4]), 2.0).reverse < 1e-8
+    with pytest.raises(
+        aj.CheckError, match=r"domain of roots\(\): with x\[1\] changed by .*math domain error\n.*farther"
+    ):
+        aj.check_grad(roots, np.array([1.0, 0.0]), 2.0)
+    with pytest.raises(aj.CheckError, match="with x changed by -4e-06 it raises ValueError: negative"):
+        aj.check_grad(refusing, 0.0)
+    with pytest.raises(aj.CheckError, match="domain"):
+        aj.check_grad(
+            lambda x: math.acos(x), 1.0
+        )  # its derivative is infinite, which no difference agrees with
+    with pytest.raises(ValueError, match="math domain error"):  # the plain call's own
+        aj.check_grad(lambda x: math.sqrt(x), -1.0)

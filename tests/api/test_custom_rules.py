@@ -292,3 +292,30 @@ def test_a_rule_that_returns_an_array_in_a_loop_is_refused_by_its_name(monkeypat
 
     with pytest.raises(aj.UnsupportedError, match="a rule of its own returns an array, in a loop"):
         aj.grad(f)(np.array([1.0, 2.0]))
+
+
+@aj.custom_jvp
+def weighed(x, n):
+    return x * n
+
+
+def weighed_rule(primals, tangents):
+    (x, n), (dx, dn) = primals, tangents
+    return x * n, n * dx + x * dn
+
+
+weighed.defjvp(weighed_rule)
+
+
+def weighed_thrice(x):
+    return weighed(x, 3)
+
+
+def test_a_tangent_of_an_integer_is_named_at_the_call(uncompiled: None) -> None:
+    """It is None; a rule that asks for no such tangent takes integers (`powers` above)."""
+    for call in (lambda: aj.grad(weighed_thrice)(2.0), lambda: aj.jvp(weighed, (2.0, 3), (1.0, None))):
+        with pytest.raises(
+            aj.UnsupportedError, match=r"'weighed' uses a tangent of 'n', .*\n(.*\n)*.*pass a float"
+        ):
+            call()
+    assert aj.grad(weighed, wrt=(0, 1))(2.0, 3.0) == (3.0, 2.0)

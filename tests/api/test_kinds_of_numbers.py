@@ -134,3 +134,35 @@ def test_float_is_typed_as_numba_types_it() -> None:
 def test_int_of_integers(k: Any, wrap: Callable[[Any], Any]) -> None:
     f = wrap(counted)
     assert aj.value_and_grad(f)(1.5, k)[0] == f(1.5, k)
+
+
+# powers of integers
+
+
+def lessened(x, n):
+    s = x * 10**-3 + x * n**-2 + x * pow(n, -1)
+    for i in range(1, 4):
+        s += x * i**-2 + x * 2 ** (3 - i)
+    return s
+
+
+def raised(x, n, k):
+    return x * n**k
+
+
+def test_whole_negative_powers_are_what_python_makes_of_them(uncompiled: None) -> None:
+    value, slope = aj.value_and_grad(lessened)(1.5, 10)
+    assert value == pytest.approx(lessened(1.5, 10), rel=1e-15) and slope == pytest.approx(value / 1.5)
+    x = np.float32(1.5)
+    assert aj.grad(lambda x, n: x * n**-2)(x, 10).dtype == np.float32
+    assert aj.grad(raised)(1.5, 3, 2) == 9.0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_integer_that_would_be_cut_off_raises(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's float is no integer, and whether it is one comes out when the program runs; NumPy raises too."""
+    monkeypatch.setenv("ADJIT_UNCOMPILED", "0" if compiled else "1")
+    for n, k in ((10, -1), (np.int64(10), -1)):
+        with pytest.raises(ValueError, match="make its base a float"):
+            aj.grad(raised)(1.5, n, k)
+    assert aj.value_and_grad(njit(raised))(1.5, 10, -1)[0] == 0.0  # as Numba has it

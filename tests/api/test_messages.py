@@ -317,3 +317,70 @@ def test_a_wrong_call_reads_as_pythons(args: Any, kwargs: Any, words: str) -> No
 def test_a_wrong_call_of_one_parameter() -> None:
     with pytest.raises(CallError, match="takes 1 positional argument but 2 were given"):
         aj.grad(squares)(X, X)
+
+
+def remembered(x, work=np.zeros(2)):
+    work[0] = x * x
+    return work[0] * x
+
+
+def remembers(x):
+    return remembered(x)
+
+
+def keeps(x):
+    SCRATCH[0] = x
+    return SCRATCH[0]
+
+
+SCRATCH = np.zeros(2)
+
+
+def test_a_written_default_array_is_named(uncompiled: None) -> None:
+    """Of the function that is called it is an argument as any other, and ends as the plain call leaves it."""
+    assert aj.grad(remembered)(2.0) == 12.0 and remembered.__defaults__[0][0] == 4.0
+    with pytest.raises(
+        UnsupportedError, match="default value of the parameter 'work' of 'remembered' is written"
+    ):
+        aj.grad(remembers)(2.0)
+    with pytest.raises(UnsupportedError, match="a captured array is written, 'SCRATCH'"):
+        aj.grad(keeps)(2.0)
+
+
+def listed_or_number(x, flag):
+    y = 1.0
+    if flag:
+        y = [x, x]
+    return y
+
+
+def listed_in_turn(x, flag):
+    y = 1.0
+    for _ in range(2):
+        y = [x, x]
+    return y[0]
+
+
+def listed_or_none(x, flag):
+    return [x, x] if flag else None
+
+
+def indexed_twice(x, flag):
+    items = [x, x]
+    return items[0, 0]
+
+
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (listed_or_number, "'y' is a list on one path and a number on another"),
+        (listed_in_turn, "'y' is a number on one path and a list on another"),
+        (listed_or_none, "one branch gives a list, the other None"),
+        (lambda x, flag: math.sin([x, x]), "'math.sin' of a list"),
+        (lambda x, flag: float([x, x]), "a list is used where a number is needed"),
+        (indexed_twice, "2 indices for a list"),
+    ],
+)
+def test_a_list_is_called_a_list(f: Any, words: str, uncompiled: None) -> None:
+    with pytest.raises(UnsupportedError, match=words):
+        aj.grad(f)(2.0, True)

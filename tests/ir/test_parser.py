@@ -282,6 +282,17 @@ def test_watching_sees_every_pass_and_catches_a_broken_one(
         aj.grad(lambda x: x * x)(3.0)
 
 
+def _lost(a: object) -> Unknown:  # type: ignore[name-defined]  # noqa: F821
+    """A function of which nobody can tell whether it is a pass."""
+
+
+def test_an_annotation_that_does_not_resolve_is_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjit.transform.guard.lost", _lost, raising=False)
+    monkeypatch.setattr(_lost, "__module__", "adjit.transform.guard")
+    with pytest.raises(NameError, match="Unknown"):
+        passes.__wrapped__()
+
+
 def _objects(self: object, a: object) -> None:
     raise AssertionError("not legal")
 

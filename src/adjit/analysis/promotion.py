@@ -16,7 +16,7 @@ import numpy as np
 
 from adjit.analysis import numba_types
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
-from adjit.ir.core import Let
+from adjit.ir.core import Const, Let
 from adjit.ir.types import COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
@@ -154,6 +154,8 @@ def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     if let.op == "sign" and common is not None and isinstance(common.type, Scalar) and common.type.is_complex:
         return None  # NumPy 2's is z/abs(z); Numba has NumPy 1's
     casts = tuple(_operand_cast(let, k, f, common) for k, f in enumerate(facts))
+    if let.op == "pow" and common is not None and common.weak and _whole_inverse(let, common):
+        casts, common = (FLOAT64, None), Fact(FLOAT64, True)
     cast_facts = tuple(f if c is None else Fact(c) for f, c in zip(facts, casts, strict=True))
     if let.op in _SPECIAL:
         raw = _special(let, cast_facts)
@@ -174,6 +176,13 @@ def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     assert isinstance(common.type, Scalar)
     narrow = raw.is_int and common.type.is_int and not common.weak
     return Typing(casts, raw, Fact(common.type if narrow else raw))
+
+
+def _whole_inverse(let: Let, common: Fact) -> bool:
+    """Whether Python makes a float of a power of integers, by the literal that is the exponent."""
+    n = let.args[1]
+    whole = isinstance(common.type, Scalar) and common.type.is_int
+    return whole and let.fn in (None, "pow") and isinstance(n, Const) and n.type.is_int and n.integer < 0
 
 
 def _type_in_python(let: Let, facts: tuple[Fact, ...]) -> Typing | None:

@@ -32,7 +32,8 @@ def check_grad(f: Callable[..., Any], *args: Any, **kwargs: Any) -> CheckReport:
     Returns: a report with the largest relative errors.
     Raises: ArgumentError where a call would be refused, for memory that arguments share; CheckError, naming the worst
     component, if a derivative is not what differences of several sizes settle at, or if they do not settle: at a kink
-    or a jump, or so near one that even the smallest steps cross it. At a kink of any kind (`abs(x)` at 0) the slopes
+    or a jump, or so near one that even the smallest steps cross it, or so near the edge of what f is defined for that
+    it raises there (the message names the component). At a kink of any kind (`abs(x)` at 0) the slopes
     of the two sides stay apart; not noticed is one that is a ten-thousandth of the slope along the directions drawn.
     """
     from adjit.api.compare import Comparison

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from adjit.api.check import CheckReport
+from adjit.api.float_leaves import cast, copied, copies, directed, float_names, floats, matched, moved
 from adjit.api.grad import value_and_grad
 from adjit.api.jit import Compiled, Primal, jit
 from adjit.api.jvp import jvp
 from adjit.api.pure import pure
 from adjit.api.source import source_of
 from adjit.api.vjp import vjp
-from adjit.errors import ArgumentError, CheckError, MissingRuleError, UnsupportedError
+from adjit.errors import AdjitError, ArgumentError, CheckError, MissingRuleError, UnsupportedError
 from adjit.runtime.arguments import spec_of
 from adjit.runtime.differences import STEPS, Differences, Estimate
 
@@ -23,6 +24,8 @@ _DIRECTIONS = 3
 _TOLERANCE = {"float64": 1e-6, "complex128": 1e-6, "float32": 5e-3, "complex64": 5e-3}
 _COMPONENTS = 64
 _SETTLED = 1e-2
+_OUTSIDE = (ArithmeticError, ValueError, LookupError, AssertionError)
+"""What a function raises at numbers that it is not defined for."""
 
 
 class Comparison:
@@ -39,7 +42,7 @@ class Comparison:
             self.names.append(name if item is None else f"{name}.{item}")
         for a, name in zip(args, self.names, strict=True):
             spec_of(a, name)
-        self.at = [v for v in _floats(args)]
+        self.at = [v for v in floats(args)]
         if not self.at:
             raise ArgumentError(
                 "check_grad: no argument is a float or a float array", "pass one (2.0, not 2)"
@@ -50,6 +53,7 @@ class Comparison:
             isinstance(self.source.base, Dispatcher) and not getattr(self.source.base, "_can_compile", True)
         )
         self.rng = np.random.default_rng(0)
+        self.edge = ""  # what differences meet where f is not defined
 
     def run(self) -> CheckReport:
         value_error = self._values()
@@ -94,14 +98,14 @@ class Comparison:
 
     def _values(self) -> float:
         """Compare value and final states with the plain call's; find out what f writes."""
-        plain, compiled = _copies(self.args), _copies(self.args)
-        plan = jit(self.f).plan(*plain, **_copied(self.kwargs))
+        plain, compiled = copies(self.args), copies(self.args)
+        plan = jit(self.f).plan(*plain, **copied(self.kwargs))
         plan.refuse_shared(self.source.signature.bind(self.args, self.kwargs))  # copies of them share nothing
         value = self._plain_call(plain)
-        found = jit(self.f)(*compiled, **_copied(self.kwargs))
+        found = jit(self.f)(*compiled, **copied(self.kwargs))
         worst = 0.0
-        expected = [*_floats((value,)), *_floats(plain)]
-        for k, (a, b) in enumerate(zip(expected, [*_floats((found,)), *_floats(compiled)], strict=True)):
+        expected = [*floats((value,)), *floats(plain)]
+        for k, (a, b) in enumerate(zip(expected, [*floats((found,)), *floats(compiled)], strict=True)):
             gap = _gap(np.asarray(a), np.asarray(b))
             if not gap <= self.tolerance:
                 raise CheckError(
@@ -117,7 +121,7 @@ class Comparison:
         f = self.f
         while isinstance(f, Primal) and not f.layer_pure:
             f = f.f
-        return f(*args, **_copied(self.kwargs))
+        return f(*args, **copied(self.kwargs))
 
     def _written(self, plan: Compiled) -> list[bool]:
         """Per float leaf of the positional arguments: whether f's source may write it."""
@@ -126,47 +130,54 @@ class Comparison:
 
     def _outputs(self, args: tuple[Any, ...], wide: bool = False) -> list[Any]:
         """Float leaves of the value, then final states of written arrays; args are copied."""
-        own = _copies(args, wide)
+        own = copies(args, wide)
         value = self._plain_call(own)
-        after = list(_floats(own))
-        return [*_floats((value,)), *(after[k] for k in self.writes)]
+        after = list(floats(own))
+        return [*floats((value,)), *(after[k] for k in self.writes)]
 
     def _differences(self, direction: Sequence[Any], weights: Sequence[Any]) -> Differences:
-        """Slopes along a direction: of the weighted outputs, and of the first output."""
+        """Slopes along a direction: of the weighted outputs, and of the first output; NaN where f raises."""
 
         def phi(h: float) -> np.ndarray[Any, Any]:
-            moved = iter([_cast(v, self.wide) + h * d for v, d in zip(self.at, direction, strict=True)])
-            args = tuple(_moved(a, moved) for a in self.args)
-            out = self._outputs(args, self.wide)
+            try:
+                out = self._moved_outputs(direction, h)
+            except _OUTSIDE as error:
+                if isinstance(error, AdjitError):
+                    raise
+                return np.full(2, np.nan)
             return np.array([_dot(weights, out), float(out[0]) if self.scalar else 0.0])
 
         return Differences(phi)
+
+    def _moved_outputs(self, direction: Sequence[Any], h: float) -> list[Any]:
+        numbers = iter([cast(v, self.wide) + h * d for v, d in zip(self.at, direction, strict=True)])
+        return self._outputs(tuple(moved(a, numbers) for a in self.args), self.wide)
 
     def _function(self) -> Callable[..., Any]:
         return pure(self.f) if self.writes else self.f
 
     def _reverse(self, weights: Sequence[Any]) -> list[Any]:
-        value, pullback = vjp(self._function(), *_copies(self.args), **_copied(self.kwargs))
+        value, pullback = vjp(self._function(), *copies(self.args), **copied(self.kwargs))
         given = iter(weights)
-        return _matched(pullback(_seeded(value, given)), self.args)
+        return matched(pullback(directed(value, given)), self.args)
 
     def _joint(self) -> list[Any]:
-        wrt = tuple(n for a, n in zip(self.args, self.names, strict=True) if any(True for _ in _floats((a,))))
-        _, found = value_and_grad(self.f, wrt)(*_copies(self.args), **_copied(self.kwargs))
+        wrt = tuple(n for a, n in zip(self.args, self.names, strict=True) if any(True for _ in floats((a,))))
+        _, found = value_and_grad(self.f, wrt)(*copies(self.args), **copied(self.kwargs))
         parts = iter(found)
-        full = [next(parts) if any(True for _ in _floats((a,))) else None for a in self.args]
-        return _matched(full, self.args)
+        full = [next(parts) if any(True for _ in floats((a,))) else None for a in self.args]
+        return matched(full, self.args)
 
     def _forward(self, direction: Any, weights: Any, slopes: Differences, errors: dict[str, float]) -> bool:
         if self.kwargs:
             return False
         given = iter(direction)
-        tangents = tuple(_directed(a, given) for a in _copies(self.args))
+        tangents = tuple(directed(a, given) for a in copies(self.args))
         try:
-            _, tangent = jvp(self._function(), _copies(self.args), tangents)
+            _, tangent = jvp(self._function(), copies(self.args), tangents)
         except (UnsupportedError, MissingRuleError):
             return False
-        found = list(_floats((tangent,)))
+        found = list(floats((tangent,)))
         scale = sum(float(np.sum(abs(w * t))) for w, t in zip(weights, found, strict=True))
         self._judge("forward", _dot(weights, found), slopes, scale, errors)
         return True
@@ -178,7 +189,8 @@ class Comparison:
         try:
             self._judge(kind, _dot(gradient, direction), slopes, scale, errors)
         except CheckError as error:
-            raise CheckError(f"{error.reason}{self._worst(kind, gradient, weights)}", error.remedy) from None
+            worst = "" if self.edge else self._worst(kind, gradient, weights)
+            raise CheckError(f"{error.reason}{worst}", error.remedy) from None
 
     def _judge(self, kind: str, found: float, slopes: Differences, scale: float, errors: Any) -> None:
         """Compare one directional derivative with differences.
@@ -188,12 +200,15 @@ class Comparison:
         at one other slope (see `_refuted`); all else may be a jump or a kink nearby.
         """
         component = 1 if kind == "joint" else 0
+        scale = scale if np.isfinite(scale) else 0.0
         settled: list[tuple[int, Estimate]] = []
         for table in range(len(STEPS)):
             estimate = slopes.central(table, component)
             size = max(scale, abs(estimate.slope), np.finfo(float).tiny)
             noise = estimate.noise if estimate.slope or found else 0.0
-            if not max(estimate.error, noise) <= _SETTLED * max(size, abs(slopes.coarse(table, component))):
+            if not np.isfinite(estimate.slope) or not max(estimate.error, noise) <= _SETTLED * max(
+                size, abs(slopes.coarse(table, component))
+            ):
                 continue
             settled.append((table, estimate))
             if table == 0 and estimate.near(found, self.tolerance * size):
@@ -214,6 +229,12 @@ class Comparison:
         )
 
     def _unsettled(self, slopes: Differences, component: int) -> CheckError:
+        self.edge = self._edge()
+        if self.edge:
+            return CheckError(
+                f"differences leave the domain of {self.source.name}(): {self.edge}",
+                "check it at other arguments, farther from the edge of its domain",
+            )
         tables = [(h, slopes.central(t, component)) for t, h in enumerate(STEPS)]
         found = ", ".join(f"{e.slope:.6g} with error {e.error:.1g} for steps up to {h:g}" for h, e in tables)
         return CheckError(
@@ -223,115 +244,57 @@ class Comparison:
 
     def _worst(self, kind: str, gradient: Sequence[Any], weights: Sequence[Any]) -> str:
         """The component that disagrees most, among all of a small input or some of a large one."""
-        places = [
-            (k, i, unit)
-            for k, v in enumerate(self.at)
-            for i in np.ndindex(np.shape(v))
-            for unit in ((1.0, 1j) if np.iscomplexobj(v) else (1.0,))
-        ]
+        places = self._places()
         if len(places) > _COMPONENTS:
             places = [places[j] for j in self.rng.choice(len(places), _COMPONENTS, replace=False)]
         column, worst = (1 if kind == "joint" else 0), (0.0, "")
         for k, i, unit in places:
-            direction = [np.zeros(np.shape(v), complex if np.iscomplexobj(v) else float) for v in self.at]
-            direction[k][i] = unit * _size(self.at[k])
-            slopes = self._differences(direction, weights)
+            slopes = self._differences(self._along(k, i, unit), weights)
             slope = _best(slopes, column).slope / _size(self.at[k])
             found = float((np.asarray(gradient[k])[i] * unit).real)
             gap = abs(found - slope) if np.isfinite(found) else np.inf
             if gap > worst[0]:
-                index = f"[{', '.join(map(str, i))}]" if i else ""
-                index += " along the imaginary axis" if unit == 1j else ""
-                worst = gap, f"{self._names()[k]}{index} is {found:.9g}, differences say {slope:.9g}"
+                worst = gap, f"{self._said(k, i, unit)} is {found:.9g}, differences say {slope:.9g}"
         weighted = (
             "" if kind == "joint" or (self.scalar and len(weights) == 1) else " (outputs weighted at random)"
         )
         return f"; worst{weighted}: {worst[1]}" if worst[1] else ""
 
+    def _edge(self) -> str:
+        """The first component by which the smallest steps come to where f raises, and what; "" where there is none."""
+        for k, i, unit in self._places():
+            for h in (STEPS[-1], -STEPS[-1]):
+                try:
+                    self._moved_outputs(self._along(k, i, unit), h)
+                except _OUTSIDE as error:
+                    if isinstance(error, AdjitError):
+                        raise
+                    what = f"{self._said(k, i, unit)} changed by {h * _size(self.at[k]):.0e}"
+                    return f"with {what} it raises {type(error).__name__}: {error}"
+        return ""
+
+    def _places(self) -> list[tuple[int, tuple[int, ...], complex]]:
+        """Every component: of which leaf, where in it, along which axis."""
+        return [
+            (k, i, unit)
+            for k, v in enumerate(self.at)
+            for i in np.ndindex(np.shape(v))
+            for unit in ((1.0, 1j) if np.iscomplexobj(v) else (1.0,))
+        ]
+
+    def _along(self, k: int, i: tuple[int, ...], unit: complex) -> list[Any]:
+        """The direction of one component."""
+        direction = [np.zeros(np.shape(v), complex if np.iscomplexobj(v) else float) for v in self.at]
+        direction[k][i] = unit * _size(self.at[k])
+        return direction
+
+    def _said(self, k: int, i: tuple[int, ...], unit: complex) -> str:
+        index = f"[{', '.join(map(str, i))}]" if i else ""
+        return f"{self._names()[k]}{index}{' along the imaginary axis' if unit == 1j else ''}"
+
     def _names(self) -> list[str]:
         """The names of the float leaves of the positional arguments."""
-        return [n for a, name in zip(self.args, self.names, strict=True) for n in _float_names(a, name)]
-
-
-def _leaves(tree: Any) -> Iterator[Any]:
-    if isinstance(tree, tuple):
-        for item in tree:
-            yield from _leaves(item)
-    elif isinstance(tree, bool | int | float | complex | np.generic | np.ndarray):
-        yield tree
-
-
-def _is_float(v: Any) -> bool:
-    return isinstance(v, float | complex | np.inexact) or (isinstance(v, np.ndarray) and v.dtype.kind in "fc")
-
-
-def _floats(tree: Any) -> Iterator[Any]:
-    return (v for v in _leaves(tree) if _is_float(v))
-
-
-def _float_names(a: Any, name: str) -> Iterator[str]:
-    if isinstance(a, tuple):
-        fields = getattr(type(a), "_fields", range(len(a)))
-        for field, item in zip(fields, a, strict=True):
-            yield from _float_names(item, f"{name}.{field}")
-    elif _is_float(a):
-        yield name
-
-
-def _map(tree: Any, leaf: Callable[[Any], Any]) -> Any:
-    if isinstance(tree, tuple):
-        items = [_map(t, leaf) for t in tree]
-        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
-    return leaf(tree)
-
-
-def _cast(v: Any, wide: bool) -> Any:
-    if not wide or not _is_float(v) or (isinstance(v, float | complex) and not isinstance(v, np.generic)):
-        return v.copy("K") if isinstance(v, np.ndarray) else v
-    dtype = np.complex128 if np.iscomplexobj(v) else np.float64
-    return v.astype(dtype) if isinstance(v, np.ndarray) else dtype(v)
-
-
-def _copies(args: tuple[Any, ...], wide: bool = False) -> tuple[Any, ...]:
-    return tuple(_map(a, lambda v: _cast(v, wide)) for a in args)
-
-
-def _copied(kwargs: dict[str, Any]) -> dict[str, Any]:
-    return {k: _map(v, lambda leaf: _cast(leaf, False)) for k, v in kwargs.items()}
-
-
-def _moved(a: Any, moved: Iterator[Any]) -> Any:
-    return _map(a, lambda v: _like(v, next(moved)) if _is_float(v) else v)
-
-
-def _like(v: Any, new: Any) -> Any:
-    return type(v)(new) if type(v) in (float, complex) else new
-
-
-def _directed(a: Any, given: Iterator[Any]) -> Any:
-    def leaf(v: Any) -> Any:
-        if not _is_float(v):
-            return None
-        d = next(given)
-        return (
-            d.astype(v.dtype) if isinstance(v, np.ndarray) else d.item() if isinstance(d, np.ndarray) else d
-        )
-
-    return _map(a, leaf)
-
-
-def _seeded(value: Any, weights: Iterator[Any]) -> Any:
-    return _directed(value, weights)
-
-
-def _matched(gradients: Any, args: tuple[Any, ...]) -> list[Any]:
-    """Gradients per float leaf of the arguments."""
-    return [
-        g
-        for a, g in zip(args, gradients, strict=True)
-        for g in _floats((g,))
-        if any(True for _ in _floats((a,)))
-    ]
+        return [n for a, name in zip(self.args, self.names, strict=True) for n in float_names(a, name)]
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> float:

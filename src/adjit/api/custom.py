@@ -52,7 +52,7 @@ class CustomRule(NumbaCallable, CustomFunction):
         self.fwd, self.bwd = fwd, bwd
 
     def defjvp(self, rule: Callable[..., Any]) -> None:
-        """Set the forward rule: `rule(primals, tangents) -> (value, tangent)`."""
+        """Set the forward rule: `rule(primals, tangents) -> (value, tangent)`; tangents of ints and bools are None."""
         python_function(rule)
         self.jvp = rule
 

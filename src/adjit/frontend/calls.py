@@ -48,7 +48,6 @@ from adjit.frontend.values import (
     TupleValue,
     Value,
     is_array,
-    kind,
 )
 from adjit.ir.core import ZERO, Atom, Const, Sym, Undef
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
@@ -111,7 +110,7 @@ def call(
         case Static():
             return _object(lx, function.value, list(args), kwargs, node)
         case _:
-            lx.refuse(node, f"{kind(function)} is called", "call a function")
+            lx.refuse(node, f"{lx.kind(function)} is called", "call a function")
 
 
 def _method(
@@ -128,7 +127,7 @@ def _method(
         return apply_rule(lx, np.conjugate, (owner,), node)
     lx.refuse(
         node,
-        f"the method '{method.name}' of {kind(owner)} is not supported",
+        f"the method '{method.name}' of {lx.kind(owner)} is not supported",
         "pass it an array, or call NumPy's function of that name",
     )
 
@@ -209,7 +208,7 @@ def _missing(lx: Lowering, obj: object, node: ast.AST) -> NoReturn:
             "call a function with the fields as arguments",
         )
     if not callable(obj):
-        lx.refuse(node, f"{expressions.kind(Static(obj))} is called", "call a function")
+        lx.refuse(node, f"{lx.kind(Static(obj))} is called", "call a function")
     if isinstance(obj, StencilFunc):
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else "this"
         lx.refuse(node, f"'{called}' is made by numba.stencil", remedies.STENCIL)
@@ -240,6 +239,8 @@ def of_elements(lx: Lowering, obj: Callable[..., object], args: list[Value], nod
     if not (obj is builtins.abs or isinstance(obj, np.ufunc) or home_of(obj) == "numpy"):
         whole = next(k for k, a in enumerate(args) if elements.is_whole(a))
         given = node.args[whole : whole + 1] if isinstance(node, ast.Call) else []
+        if lx.is_list(args[whole]):
+            lx.refuse(node, f"'{name_of(obj)}' of a list", "apply it to each number: [f(v) for v in items]")
         reason = f"'{name_of(obj)}' of a whole array{remedies.which(given, args[whole])}"
         lx.refuse(node, reason, "take NumPy's function of that name")
     fn = elements.UFUNCS.get(rule.op) if rule.symbol is not None else rules.spelling(obj)

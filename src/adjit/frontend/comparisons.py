@@ -14,7 +14,6 @@ from adjit.frontend.values import (
     TupleValue,
     Value,
     is_scalar,
-    kind,
     same_static,
 )
 from adjit.ir.core import FALSE, TRUE, Atom, Const, Sym
@@ -86,9 +85,13 @@ def _static_equal(lx: Lowering, a: Value, b: Value, node: ast.AST) -> bool:
             return bool(a.value == b.value)
         except Exception:
             lx.refuse(
-                node, f"{kind(a)} is compared with {kind(b)}", "compare numbers, arrays, or tuples of them"
+                node,
+                f"{lx.kind(a)} is compared with {lx.kind(b)}",
+                "compare numbers, arrays, or tuples of them",
             )
-    lx.refuse(node, f"{kind(a)} is compared with {kind(b)}", "compare numbers, arrays, or tuples of them")
+    lx.refuse(
+        node, f"{lx.kind(a)} is compared with {lx.kind(b)}", "compare numbers, arrays, or tuples of them"
+    )
 
 
 def _is(lx: Lowering, a: Value, b: Value, negated: bool, node: ast.AST) -> Value:
@@ -122,7 +125,7 @@ def _contains(lx: Lowering, a: Value, b: Value, negated: bool, node: ast.AST) ->
         inside = expressions.truth(lx, inline.call_library(lx, function, args, node), node)
         return lx.negate(inside, "not") if negated else inside
     if not isinstance(b, TupleValue):
-        lx.refuse(node, f"'in' {kind(b)} is not supported", "write the loop")
+        lx.refuse(node, f"'in' {lx.kind(b)} is not supported", "write the loop")
     found: Atom = FALSE
     for item in b.items:
         equal = expressions.truth(lx, compare(lx, ast.Eq(), item, a, node), node)

@@ -147,6 +147,9 @@ class Lowering:
         self.dependencies: dict[object, None] = {}
         self.prefixes: dict[Sym, tuple[Sym, tuple[Atom, ...]]] = {}
         self.lists: set[Sym] = set()
+        self.defaults: dict[
+            Sym, tuple[str, str]
+        ] = {}  # arrays that are default values: of which parameter of what
         self.shown: dict[Sym, Copy] = {}  # copies that stand for views that may have a name
         self.lengths: dict[Sym, int] = {}
         self.head: list[Stmt] = []
@@ -190,7 +193,11 @@ class Lowering:
 
     def kind(self, value: Value) -> str:
         """What the value is, in words of the user."""
-        return "a list" if self.is_list(value) else kind(value)
+        return kind(value, self.lists)
+
+    def conflict(self, a: Value, b: Value) -> Conflict:
+        """What a name is that is `a` on one path and `b` on another, which cannot be joined."""
+        return conflict(a, b, self.lists)
 
     @contextmanager
     def at(self, node: ast.AST) -> Generator[None]:
@@ -305,7 +312,7 @@ class Lowering:
 
     def join(self, cond: Atom, then: Branch, els: Branch) -> None:
         """Close an If: the current path goes on with the names of both branches."""
-        flow = Flow()
+        flow = Flow(self.lists)
         base = self.env
         a, b = then.env, els.env
         joined: dict[str, Value] = {}
@@ -326,7 +333,7 @@ class Lowering:
                 if isinstance(one, Unbound) or base.names.get(name) is one:
                     return one
                 if not portable(one):
-                    return Conflict((kind(one), "nothing"))
+                    return Conflict((self.kind(one), "nothing"))
                 if not _local(one):
                     return one
                 return self._with_undef(name, one, one is a, flow)
@@ -410,6 +417,14 @@ class Lowering:
         if isinstance(obj, str):
             self.depend(name, obj)
         return Static(obj)
+
+    def default(self, obj: object, parameter: str, function: FunctionType, node: ast.AST) -> Value:
+        """The default value of a parameter that a call leaves out."""
+        value = self.wrap(obj, parameter, node)
+        for a in atoms(value):
+            if isinstance(a, Sym) and a in self.params:
+                self.defaults[a] = (parameter, function.__name__)
+        return value
 
     def depend(self, name: str, value: object) -> None:
         self.dependencies[(name, type(value).__name__, repr(value))] = None
@@ -543,7 +558,7 @@ def meet(name: str, a: Value, b: Value, flow: Flow) -> Value:
         elif isinstance(b, Undef):
             b = Undef(a.type)
         joined = joined_type(a.type, b.type)
-        return conflict(a, b) if joined is None else flow.meet(a, b, joined, hint_of(name))
+        return conflict(a, b, flow.lists) if joined is None else flow.meet(a, b, joined, hint_of(name))
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         if a.cls is b.cls and len(a.items) == len(b.items):
             items = tuple(meet(name, x, y, flow) for x, y in zip(a.items, b.items, strict=True))
@@ -554,7 +569,7 @@ def meet(name: str, a: Value, b: Value, flow: Flow) -> Value:
         return RangeValue(lo, hi, step, a.parallel)
     elif same_static(a, b):
         return a
-    return a if isinstance(a, Conflict) else b if isinstance(b, Conflict) else conflict(a, b)
+    return a if isinstance(a, Conflict) else b if isinstance(b, Conflict) else conflict(a, b, flow.lists)
 
 
 def _number(value: Value) -> Atom:

@@ -10,7 +10,7 @@ from numba.core import types as nb_types
 from adjit.frontend import arrays, elements, expressions, inline, iteration, joining, library, lists, stores
 from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
-from adjit.frontend.values import NONE, Static, TupleValue, Value, is_array, is_scalar, kind, same_static
+from adjit.frontend.values import NONE, Static, TupleValue, Value, is_array, is_scalar, same_static
 from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, Sym, const
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UNKNOWN, Array, Scalar
 
@@ -45,7 +45,7 @@ def dtype_of(lx: Lowering, value: Value, node: ast.AST) -> Scalar:
         except TypeError:
             lx.refuse(node, f"{obj!r} is not a dtype", "give one such as np.float64")
         return lx.dtype(found, node)
-    lx.refuse(node, f"{kind(value)} is not a dtype", "give one such as np.float64")
+    lx.refuse(node, f"{lx.kind(value)} is not a dtype", "give one such as np.float64")
 
 
 def shape_arg(lx: Lowering, value: Value, node: ast.AST) -> tuple[Atom, ...]:
@@ -73,7 +73,7 @@ def create(lx: Lowering, name: str, given: Arguments, node: ast.AST) -> Value:
     if name.endswith("_like"):
         value = given["a"]
         if is_scalar(value) or not isinstance(value, Sym):
-            lx.refuse(node, f"'{name}' of {kind(value)} is not supported", "pass an array")
+            lx.refuse(node, f"'{name}' of {lx.kind(value)} is not supported", "pass an array")
         like, shape = value, arrays.shape_of(lx, value)
         assert isinstance(value.type, Array)
         dtype = dtype or value.type.dtype
@@ -224,7 +224,7 @@ def array_of(lx: Lowering, value: Value, dtype: Scalar | None, node: ast.AST) ->
             lx.lists.discard(made)
             return made
         return _box(lx, value, dtype, node)
-    lx.refuse(node, f"'np.array' of {kind(value)} is not supported", "allocate with np.empty and fill it")
+    lx.refuse(node, f"'np.array' of {lx.kind(value)} is not supported", "allocate with np.empty and fill it")
 
 
 def _box(lx: Lowering, value: TupleValue, dtype: Scalar | None, node: ast.AST) -> Value:

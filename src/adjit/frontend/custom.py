@@ -8,7 +8,7 @@ from types import FunctionType
 from adjit.frontend import calls
 from adjit.frontend.context import Lowering
 from adjit.frontend.read_source import unwrap
-from adjit.frontend.values import Static, Value, atoms, kind, rebuild, spec_of, static_spec
+from adjit.frontend.values import Static, Value, atoms, rebuild, spec_of, static_spec
 from adjit.ir.core import Custom, Stmt, Sym
 from adjit.rules.custom import CustomCall, CustomFunction
 
@@ -28,7 +28,9 @@ def call_custom(
     out = spec_of(value)
     if out is None:
         lx.refuse(
-            node, f"a function with a custom rule returns {kind(value)}", "return numbers, arrays or tuples"
+            node,
+            f"a function with a custom rule returns {lx.kind(value)}",
+            "return numbers, arrays or tuples",
         )
     values = tuple(atoms(value))
     results = tuple(Sym(getattr(v, "name", "t"), v.type) for v in values)

@@ -20,7 +20,6 @@ from adjit.frontend.values import (
     is_array,
     is_atom,
     is_scalar,
-    kind,
     rebuild,
     same_static,
     spec_of,
@@ -58,7 +57,7 @@ def called(
     if spec_of(value) is None:
         lx.refuse(
             node,
-            f"a function that is differentiated returns {kind(value)}",
+            f"a function that is differentiated returns {lx.kind(value)}",
             "return numbers, arrays or tuples",
         )
     return Called(given, params, tuple(block), value)
@@ -147,7 +146,7 @@ def _trees(
         part, start = part_of(lx, every[k], start, path, node)
         tree = places(part, start)
         if not any(True for _ in numbers(tree)):
-            misfit(lx, f"a derivative by {kind(part)} of no float type", "pass a float (1.0, not 1)", node)
+            misfit(lx, f"a derivative by {lx.kind(part)} of no float type", "pass a float (1.0, not 1)", node)
         trees.append(tree)
     return trees
 
@@ -157,7 +156,7 @@ def _parts(lx: Lowering, made: DerivativeOf, value: Value, node: ast.AST) -> tup
     if not made.has_aux:
         return value, None
     if not isinstance(value, TupleValue) or len(value.items) != 2:
-        lx.refuse(node, f"has_aux: the function returns {kind(value)}, not (out, aux)", "return a pair")
+        lx.refuse(node, f"has_aux: the function returns {lx.kind(value)}, not (out, aux)", "return a pair")
     return value.items[0], value.items[1]
 
 
@@ -171,7 +170,7 @@ def _derived(
         lx.refuse(
             node,
             f"{what} needs a function that returns a real scalar, this one returns "
-            + (kind(heads[0]) if len(heads) == 1 else f"a tuple of {len(heads)}"),
+            + (lx.kind(heads[0]) if len(heads) == 1 else f"a tuple of {len(heads)}"),
             "return one number, or take aj.vjp or aj.jacobian",
         )
     if not any(map(may_carry, heads)):
@@ -216,7 +215,7 @@ def jvp(
     active = {k for k, d in enumerate(dots) if d is not None}
     call = called(lx, function, primals, kwargs, node)
     if not any(map(may_carry, call.values)):
-        what = "nothing" if same_static(call.value, NONE) else kind(call.value)
+        what = "nothing" if same_static(call.value, NONE) else lx.kind(call.value)
         misfit(lx, f"jvp of a function that returns {what}", "return a float or an array of floats", node)
     types = [(f"{getattr(v, 'name', 'value')}_dot", opened(v)) for v in call.values]
     given = tuple(d for d in dots if d is not None)
@@ -236,7 +235,7 @@ def hvp(
     trees = _trees(lx, made, primals, {}, node)
     vectors = (v,) if made.single else v.items if isinstance(v, TupleValue) else ()
     if len(vectors) != len(trees):
-        misfit(lx, f"v is {kind(v)}, and wrt has {len(trees)} items", "give a tuple, one for each", node)
+        misfit(lx, f"v is {lx.kind(v)}, and wrt has {len(trees)} items", "give a tuple, one for each", node)
     dots: dict[int, Atom] = {}
     for (at, path), tree, vector in zip(made.wrt, trees, vectors, strict=True):
         part, _ = part_of(lx, primals[at], 0, path, node)
@@ -264,21 +263,23 @@ def fitted(lx: Lowering, p: Value, given: Value, what: str, node: ast.AST) -> It
         yield from (None for _ in atoms(p))
     elif isinstance(p, TupleValue):
         if not isinstance(given, TupleValue) or len(given.items) != len(p.items):
-            misfit(lx, f"the {what} of {kind(p)} is {kind(given)}", "give a tuple of its structure", node)
+            misfit(
+                lx, f"the {what} of {lx.kind(p)} is {lx.kind(given)}", "give a tuple of its structure", node
+            )
         for item, part in zip(p.items, given.items, strict=True):
             yield from fitted(lx, item, part, what, node)
     elif not may_carry(p):
-        reason = f"{kind(p)} that has no derivative is given a {what}"
+        reason = f"{lx.kind(p)} that has no derivative is given a {what}"
         misfit(lx, reason, "give None; a float is 1.0, not 1", node)
     elif not is_atom(given) or is_array(p) != is_array(given):
-        misfit(lx, f"the {what} of {kind(p)} is {kind(given)}", "give one of its own kind", node)
+        misfit(lx, f"the {what} of {lx.kind(p)} is {lx.kind(given)}", "give one of its own kind", node)
     else:
         assert isinstance(given, Atom)
         if isinstance(p, Sym) and isinstance(given, Sym) and not is_scalar(p):
             assert isinstance(p.type, Array)
             assert isinstance(given.type, Array)
             if p.type.ndim != given.type.ndim:
-                misfit(lx, f"the {what} of {kind(p)} is {kind(given)}", "give one of its shape", node)
+                misfit(lx, f"the {what} of {lx.kind(p)} is {lx.kind(given)}", "give one of its shape", node)
             for axis in range(p.type.ndim):
                 message = f"a {what} does not have the shape of its array"
                 a, b = lx.extent(p, axis), lx.extent(given, axis)

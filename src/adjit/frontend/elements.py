@@ -22,7 +22,6 @@ from adjit.frontend.values import (
     Value,
     is_array,
     is_scalar,
-    kind,
 )
 from adjit.ir.core import ONE, ZERO, Atom, Call, Const, Loop, Store, Sym, Undef, const
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
@@ -80,7 +79,7 @@ def elements_of(lx: Lowering, value: Value, node: ast.AST) -> Elements:
     if is_scalar(value):
         number = expressions.number(lx, value, node)
         return Elements((), lambda _: number, dtype_of(number))
-    lx.refuse(node, f"{kind(value)} in an array expression", "use arrays and numbers")
+    lx.refuse(node, f"{lx.kind(value)} in an array expression", "use arrays and numbers")
 
 
 def whole(lx: Lowering, array: Sym) -> Elements:
@@ -351,7 +350,7 @@ def in_memory(lx: Lowering, value: Value, node: ast.AST) -> Sym:
     found = solid(lx, value, node)
     if isinstance(found, Sym) and isinstance(found.type, Array):
         return found
-    lx.refuse(node, f"{kind(value)} where an array is needed", "make it an array: np.array(...)")
+    lx.refuse(node, f"{lx.kind(value)} where an array is needed", "make it an array: np.array(...)")
 
 
 def copied(lx: Lowering, value: Value, node: ast.AST) -> Sym:

@@ -38,7 +38,6 @@ from adjit.frontend.values import (
     Unbound,
     Value,
     is_array,
-    kind,
     same_static,
     two_names,
 )
@@ -237,13 +236,13 @@ def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
         if isinstance(owner.value, Static | str | bytes | list | dict | set):
             lx.refuse(
                 node,
-                f"the method '{name}' of {kind(owner)} is not supported",
+                f"the method '{name}' of {lx.kind(owner)} is not supported",
                 "leave it out of differentiated code",
             )
         try:
             value = getattr(owner.value, name)
         except Exception:
-            lx.refuse(node, f"{kind(owner)} has no attribute '{name}'", remedies.near(owner.value, name))
+            lx.refuse(node, f"{lx.kind(owner)} has no attribute '{name}'", remedies.near(owner.value, name))
         if isinstance(owner.value, np.dtype) and name != "type":
             lx.refuse(
                 node, f"the dtype's attribute '{name}' is not supported", "write the dtype out: np.float64"
@@ -252,14 +251,14 @@ def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
             if not isinstance(value, int | float | complex | np.generic | np.ndarray) and not callable(value):
                 lx.refuse(
                     node,
-                    f"the attribute '{name}' of {kind(owner)} is not supported",
+                    f"the attribute '{name}' of {lx.kind(owner)} is not supported",
                     "assign it to a name before the call, and use that",
                 )
         base = getattr(owner.value, "__name__", type(owner.value).__name__)
         return lx.wrap(value, f"{base}.{name}", node)
     lx.refuse(
         node,
-        f"the attribute '{name}' of {kind(owner)} is not supported",
+        f"the attribute '{name}' of {lx.kind(owner)} is not supported",
         "use numbers, arrays, tuples and NamedTuples",
     )
 
@@ -286,7 +285,7 @@ def items_of(lx: Lowering, value: Value, node: ast.AST) -> list[Value]:
         return [indexing.load(lx, value, const(k), node) for k in range(lx.lengths[value])]
     if is_array(value):
         lx.refuse(node, "an array is unpacked", "index it")
-    lx.refuse(node, f"{kind(value)} is unpacked", "unpack a tuple, or index it")
+    lx.refuse(node, f"{lx.kind(value)} is unpacked", "unpack a tuple, or index it")
 
 
 # operators
@@ -299,12 +298,16 @@ def number(lx: Lowering, value: Value, node: ast.AST) -> Atom:
             return value
         if value.type.ndim == 0 and isinstance(value, Sym):  # type: ignore[union-attr]
             return lx.builder.load(value, ())
+        if lx.is_list(value):
+            lx.refuse(
+                node, "a list is used where a number is needed", "index it, or take its length: len(items)"
+            )
         lx.refuse(node, "a whole array is used where a number is needed", remedies.number_of(node))
     if isinstance(value, Elements):
         if not value.shape:
             return value.at(())
         lx.refuse(node, "a whole array is used where a number is needed", remedies.number_of(node))
-    lx.refuse(node, f"{kind(value)} is used where a number is needed", "pass a number")
+    lx.refuse(node, f"{lx.kind(value)} is used where a number is needed", "pass a number")
 
 
 def integer(lx: Lowering, op: str, a: Atom, b: Atom) -> Atom:
@@ -349,7 +352,7 @@ def binary(
     if elements.is_whole(a) or elements.is_whole(b):
         return elements.binary(lx, key, a, b, node) if key else matrices.matmul(lx, a, b, node)
     if key is None:
-        lx.refuse(node, f"'@' of {kind(a)} and {kind(b)}", "write '*' for numbers")
+        lx.refuse(node, f"'@' of {lx.kind(a)} and {lx.kind(b)}", "write '*' for numbers")
     x, y = number(lx, a, node), number(lx, b, node)
     folded = _fold(key, x, y)
     if folded is not None:

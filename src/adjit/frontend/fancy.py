@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from adjit.frontend import broadcasting, elements, expressions, indexing, slices, stores
 from adjit.frontend.context import Lowering
-from adjit.frontend.values import Axis, Elements, Place, Static, TupleValue, Value, is_array, is_scalar, kind
+from adjit.frontend.values import Axis, Elements, Place, Static, TupleValue, Value, is_array, is_scalar
 from adjit.ir.core import ONE, ZERO, Atom, If, Slice, Sym
 from adjit.ir.types import BOOL, INT64, Array
 
@@ -75,7 +75,8 @@ def _items(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) ->
     rank = owner.type.ndim
     used = sum(_axes_of(p) for p in parts)
     if used > rank:
-        lx.refuse(node, f"{used} indices for an array of {rank} dimensions", "leave out an index")
+        what = "a list" if lx.is_list(owner) else f"an array of {rank} dimension{'s' if rank != 1 else ''}"
+        lx.refuse(node, f"{used} indices for {what}", "leave out an index")
     missing = [Slice()] * (rank - used)
     spelled = list(parts)
     dots = [k for k, p in enumerate(parts) if isinstance(p, Static) and p.value is Ellipsis]
@@ -137,7 +138,7 @@ def gather(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) ->
 def scatter(lx: Lowering, owner: Value, parts: tuple[Value, ...], value: Value, node: ast.AST) -> None:
     """`owner[parts] = value`."""
     if not isinstance(owner, Sym) or not is_array(owner) or owner in lx.lists:
-        lx.refuse(node, f"elements of {kind(owner)} are assigned", "make it an array: np.array(...)")
+        lx.refuse(node, f"elements of {lx.kind(owner)} are assigned", "make it an array: np.array(...)")
     if elements.is_whole(value) and not elements.ndim_of(value):
         value = expressions.number(lx, value, node)
     if is_scalar(value) and masks_all(owner, parts):

@@ -41,7 +41,7 @@ def _refuse_out(lx: Lowering, given: Given, name: str, node: ast.AST) -> None:
 def _operand(lx: Lowering, value: Value, name: str, node: ast.AST) -> Sym:
     value = lanes.tuple_as_array(lx, value, node)
     if not elements.is_whole(value):
-        lx.refuse(node, f"'np.fft.{name}' of {elements.kind(value)} is not supported", "pass an array")
+        lx.refuse(node, f"'np.fft.{name}' of {lx.kind(value)} is not supported", "pass an array")
     return matrices.memory(lx, value, node)
 
 

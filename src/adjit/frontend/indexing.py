@@ -18,7 +18,6 @@ from adjit.frontend.values import (
     Value,
     is_array,
     is_scalar,
-    kind,
 )
 from adjit.ir.core import ONE, ZERO, Atom, Const, If, Raise, Slice, Sym, const
 from adjit.ir.types import BOOL, Array, Scalar
@@ -76,7 +75,7 @@ def flat_index(lx: Lowering, owner: FlatValue, index: Value, node: ast.AST) -> t
     """The index of an element of `array.flat`, counted from the end where negative."""
     if not is_scalar(index):
         lx.refuse(
-            node, f"'.flat' is indexed by {kind(index)}", "index a.ravel(), or the array along its axes"
+            node, f"'.flat' is indexed by {lx.kind(index)}", "index a.ravel(), or the array along its axes"
         )
     shape = [lx.extent(owner.array, d) for d in range(elements.ndim_of(owner.array))]
     size: Atom = ONE
@@ -129,11 +128,11 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
     if isinstance(owner, Static) and any(owner.value is s for s in (np.s_, np.index_exp)):
         return index
     if isinstance(owner, Static) and isinstance(owner.value, list | dict | str):
-        lx.refuse(node, f"{kind(owner)} is indexed", remedies.of_container(owner.value))
+        lx.refuse(node, f"{lx.kind(owner)} is indexed", remedies.of_container(owner.value))
     if isinstance(owner, FlatValue):
         return lx.builder.load(owner.array, flat_index(lx, owner, index, node))
     if not isinstance(owner, Sym) or not is_array(owner):
-        lx.refuse(node, f"{kind(owner)} is indexed", "index a tuple or an array")
+        lx.refuse(node, f"{lx.kind(owner)} is indexed", "index a tuple or an array")
     parts = parts_of(index)
     if any(elements.is_whole(p) for p in parts):
         if owner in lx.lists:
@@ -226,7 +225,7 @@ def item(lx: Lowering, part: Value, node: ast.AST) -> Item:
         if isinstance(atom, Const) and not isinstance(atom.value, int):
             lx.refuse(node, f"the index {atom.value} is not an integer", "convert it by int()")
         return atom
-    lx.refuse(node, f"{kind(part)} is used as an index", "index by numbers, slices and arrays")
+    lx.refuse(node, f"{lx.kind(part)} is used as an index", "index by numbers, slices and arrays")
 
 
 # tuples

@@ -12,7 +12,7 @@ from adjit.frontend.frozen import frozen_values
 from adjit.frontend.liveness import scope_of
 from adjit.frontend.options import options_of
 from adjit.frontend.read_source import FunctionNode, Source, read_source
-from adjit.frontend.values import NONE, Closure, Conflict, TupleValue, Unbound, Value, kind, same_static
+from adjit.frontend.values import NONE, Closure, Conflict, TupleValue, Unbound, Value, same_static
 from adjit.ir.core import FALSE, TRUE
 
 MAX_DEPTH = 60
@@ -34,13 +34,16 @@ def call_function(
     lx.options.enter(dispatcher)
     a = source.node.args
     defaults = function.__defaults__ or ()
+    given = {p.arg for p in (*a.posonlyargs, *a.args)[: len(args)]} | set(kwargs)
     frame = open_frame(lx, function, source, dispatcher)
     lx.frames.append(frame)
     try:
         wrapped = tuple(
-            lx.wrap(d, p, source.node) for d, p in zip(defaults, _tail(a, len(defaults)), strict=True)
+            NONE if p in given else lx.default(d, p, function, source.node)
+            for d, p in zip(defaults, _tail(a, len(defaults)), strict=True)
         )
-        keyword = {k: lx.wrap(v, k, source.node) for k, v in (function.__kwdefaults__ or {}).items()}
+        only = (function.__kwdefaults__ or {}).items()
+        keyword = {k: lx.default(v, k, function, source.node) for k, v in only if k not in given}
     finally:
         lx.frames.remove(frame)
     names = bind_arguments(lx, source.node, function.__name__, args, kwargs, wrapped, keyword, node)
@@ -167,7 +170,7 @@ def _returned(lx: Lowering, frame: Frame, fn: ast.FunctionDef) -> Value:
     if flag != TRUE and not same_static(value, NONE):
         lx.refuse(
             fn,
-            f"'{frame.name}' returns {kind(value)} on one path and ends without 'return' on another",
+            f"'{frame.name}' returns {lx.kind(value)} on one path and ends without 'return' on another",
             "end the function with a 'return'",
         )
     return value

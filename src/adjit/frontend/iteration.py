@@ -18,7 +18,6 @@ from adjit.frontend.values import (
     Value,
     ZipValue,
     is_array,
-    kind,
 )
 from adjit.ir.core import ONE, ZERO, Atom, Const, Sym, const
 from adjit.ir.types import INT64, Array
@@ -95,7 +94,9 @@ def count(lx: Lowering, source: Value, node: ast.AST) -> Atom:
             return indexing.extent(lx, source, 0)
         case _:
             lx.refuse(
-                node, f"a loop over {kind(source)} is not supported", "loop over a range, an array or a tuple"
+                node,
+                f"a loop over {lx.kind(source)} is not supported",
+                "loop over a range, an array or a tuple",
             )
 
 
@@ -137,7 +138,9 @@ def item(lx: Lowering, source: Value, k: Atom, node: ast.AST) -> Value:
                 return indexing.load(lx, source, k, node)
         case _:
             lx.refuse(
-                node, f"a loop over {kind(source)} is not supported", "loop over a range, an array or a tuple"
+                node,
+                f"a loop over {lx.kind(source)} is not supported",
+                "loop over a range, an array or a tuple",
             )
 
 

@@ -22,7 +22,6 @@ from adjit.frontend.values import (
     Value,
     is_array,
     is_scalar,
-    kind,
 )
 from adjit.ir.core import ONE, ZERO, Atom, Sym
 from adjit.ir.types import UNKNOWN, Scalar
@@ -40,7 +39,7 @@ def parts_of(lx: Lowering, value: Value, name: str, node: ast.AST) -> list[Eleme
     if isinstance(value, Sym) and value in lx.lengths:
         items = expressions.items_of(lx, value, node)
         return [elements.elements_of(lx, v, node) for v in items]
-    lx.refuse(node, f"'{name}' of {kind(value)}", "pass a tuple of arrays")
+    lx.refuse(node, f"'{name}' of {lx.kind(value)}", "pass a tuple of arrays")
 
 
 def joined(

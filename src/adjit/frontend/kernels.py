@@ -13,7 +13,7 @@ from adjit.frontend import expressions, inline
 from adjit.frontend.context import Lowering
 from adjit.frontend.kernel_function import LAUNCH, KernelFunction
 from adjit.frontend.plain import launches
-from adjit.frontend.values import NONE, Static, TupleValue, Value, is_scalar, kind, same_static
+from adjit.frontend.values import NONE, Static, TupleValue, Value, is_scalar, same_static
 from adjit.ir.core import ZERO, Atom, Const, If, Raise
 from adjit.ir.types import BOOL
 
@@ -76,7 +76,7 @@ def _extents(lx: Lowering, name: str, ndrange: Value | None, node: ast.AST) -> l
     found: list[Atom] = []
     for item in items:
         if not is_scalar(item):
-            lx.refuse(node, f"the ndrange of the kernel '{name}' holds {kind(item)}", remedy)
+            lx.refuse(node, f"the ndrange of the kernel '{name}' holds {lx.kind(item)}", remedy)
         n = expressions.number(lx, item, node)
         if n.type == BOOL or (isinstance(n, Const) and type(n.value) is not int):
             what = repr(n.value) if isinstance(n, Const) else "a bool"
@@ -107,7 +107,7 @@ def run_item(lx: Lowering, item: Item, index: list[Value], node: ast.AST) -> Val
         lx.items.pop()
     if not same_static(value, NONE):
         remedy = "store it in an array that is an argument; a kernel ends with a bare 'return'"
-        lx.refuse(node, f"the kernel '{body.__name__}' returns {kind(value)}", remedy)
+        lx.refuse(node, f"the kernel '{body.__name__}' returns {lx.kind(value)}", remedy)
     return NONE
 
 

@@ -53,7 +53,6 @@ from adjit.frontend.values import (
     ZipValue,
     is_array,
     is_scalar,
-    kind,
 )
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Const, Sym, Undef, const
 from adjit.ir.types import Array, Scalar
@@ -126,7 +125,7 @@ def _len(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AS
     if isinstance(value, Static) and isinstance(value.value, str):
         return const(len(value.value))
     if is_scalar(value) or isinstance(value, Static | Closure):
-        lx.refuse(node, f"'len' of {kind(value)}", "take the length of an array, a tuple or a list")
+        lx.refuse(node, f"'len' of {lx.kind(value)}", "take the length of an array, a tuple or a list")
     return iteration.count(lx, value, node)
 
 
@@ -281,7 +280,7 @@ def _isinstance(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node:
         if not isinstance(obj, type):
             lx.refuse(
                 node,
-                f"'isinstance' with {kind(cls)} is not supported",
+                f"'isinstance' with {lx.kind(cls)} is not supported",
                 "name a class: float, int, bool, complex, tuple, np.ndarray",
             )
         found = found or _is_instance(lx, args[0], obj, node)
@@ -313,7 +312,7 @@ def _is_instance(lx: Lowering, value: Value, cls: type, node: ast.AST) -> bool:
         case _:
             lx.refuse(
                 node,
-                f"'isinstance' of {kind(value)} is not supported",
+                f"'isinstance' of {lx.kind(value)} is not supported",
                 "ask it of a number, an array or a tuple",
             )
 

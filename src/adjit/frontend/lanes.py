@@ -18,7 +18,6 @@ from adjit.frontend.values import (
     Static,
     TupleValue,
     Value,
-    kind,
     same_static,
 )
 from adjit.ir.core import ONE, ZERO, Atom, Const, Sym, const
@@ -83,7 +82,7 @@ def array_in(lx: Lowering, value: Value, node: ast.AST, name: str = "this functi
     found = elements.solid(lx, value, node)
     if isinstance(found, Sym) and isinstance(found.type, Array) and found.type.ndim > 0:
         return found
-    lx.refuse(node, f"'{name}' of {kind(value)} is not supported", "pass an array")
+    lx.refuse(node, f"'{name}' of {lx.kind(value)} is not supported", "pass an array")
 
 
 def row_in(lx: Lowering, value: Value, name: str, node: ast.AST, remedy: str) -> Sym:

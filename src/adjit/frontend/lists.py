@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from adjit.frontend import arrays, expressions, iteration, liveness, remedies, statements
 from adjit.frontend.context import Env, Frame, Lowering
-from adjit.frontend.values import Value, is_scalar, kind
+from adjit.frontend.values import Value, is_scalar
 from adjit.ir.core import ONE, ZERO, Alloc, Atom, Call, Const, Loop, Slice, Store, Sym, const
 from adjit.ir.types import FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.ir.visit import substitute, walk
@@ -53,7 +53,7 @@ def _entry(lx: Lowering, item: Value, node: ast.AST) -> Atom:
         lx.refuse(node, "a list of lists is not supported", remedy)
     if not is_scalar(item):
         remedy = "use a tuple, or an array of one more dimension"
-        lx.refuse(node, f"a list that holds {kind(item)} is not supported", remedy)
+        lx.refuse(node, f"a list that holds {lx.kind(item)} is not supported", remedy)
     return expressions.number(lx, item, node)
 
 

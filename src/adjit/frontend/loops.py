@@ -38,9 +38,7 @@ from adjit.frontend.values import (
     Value,
     atoms,
     carried_type,
-    conflict,
     fits,
-    kind,
     rebuild,
     two_names,
 )
@@ -134,7 +132,7 @@ class _Plan:
                     self.guesses[slot.name] = value
                 return None
         if found is None:
-            both = conflict(slot.template, value)
+            both = self.lx.conflict(slot.template, value)
             before, after = both.kinds
             self.lx.refuse(
                 self.node,
@@ -154,14 +152,14 @@ class _Plan:
         template = value
         if isinstance(old, Unbound):
             if not portable(value):
-                return None, Conflict((kind(value), "nothing"))
+                return None, Conflict((self.lx.kind(value), "nothing"))
             has_atoms = any(True for _ in atoms(value))
             return (self.slot(name, UNBOUND, template), value) if has_atoms else (None, value)
         if name == RETURN and not isinstance(value, Sym | Const | Undef):
             raise AssertionError
         found = fits(old, template)
         if found is None:
-            return None, conflict(old, value)
+            return None, self.lx.conflict(old, value)
         if not found:
             return None, value
         slot = self.slot(name, UNBOUND, template)

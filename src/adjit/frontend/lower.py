@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from adjit.errors import UnsupportedError
@@ -15,8 +16,8 @@ from adjit.frontend.kernel_function import LAUNCH, KernelFunction
 from adjit.frontend.liveness import Scope
 from adjit.frontend.read_source import read_source, unwrap
 from adjit.frontend.shown import refuse_stale
-from adjit.frontend.values import NONE, Method, Static, TupleValue, Value, atoms, kind, spec_of
-from adjit.ir.core import Function, If, Loop, Store, Sym, View
+from adjit.frontend.values import NONE, Method, Static, TupleValue, Value, atoms, spec_of
+from adjit.ir.core import Atom, Function, If, Loop, Store, Sym, View
 from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec, leaves
 from adjit.ir.visit import everywhere, reachable, walk
 from adjit.rules.custom import CustomFunction
@@ -95,7 +96,7 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
     out = spec_of(value)
     if out is None:
         refuse(
-            f"'{function.__name__}' returns {kind(value)}",
+            f"'{function.__name__}' returns {lx.kind(value)}",
             lx.builder.span,
             f"call it: '.{value.name}(...)'"
             if isinstance(value, Method)
@@ -113,7 +114,7 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
         (function.__doc__ or "").strip(),
         span_of(source.file, source.node),
     )
-    _refuse_written_captures(whole, frozenset(hidden))
+    _refuse_written_captures(whole, hidden, lx.defaults)
     whole = replace(whole, functions=reachable(whole, lx.functions.values()))
     for function in (whole, *whole.functions):
         refuse_stale(function, lx.shown)
@@ -197,28 +198,43 @@ def _refuse_lists(lx: Lowering, value: Value, file: str, node: ast.AST) -> None:
         refuse("a list is returned", span_of(file, node), "return an array or a tuple")
 
 
-def _refuse_written_captures(function: Function, hidden: frozenset[Sym]) -> None:
+def _refuse_written_captures(
+    function: Function, hidden: Sequence[Sym], defaults: dict[Sym, tuple[str, str]]
+) -> None:
     """A captured array must not be written, through whatever name or view."""
     if not hidden:
         return
-    tainted: set[Sym] = set(hidden)
+    origins = {a: a for a in hidden}
     size = -1
-    while size != len(tainted):
-        size = len(tainted)
+    while size != len(origins):
+        size = len(origins)
         for stmt in walk(function.body):
             match stmt:
-                case View() if stmt.array in tainted:
-                    tainted.add(stmt.target)
+                case View() if stmt.array in origins:
+                    origins[stmt.target] = origins[stmt.array]
                 case Loop():
                     for p, i, n, r in zip(stmt.params, stmt.inits, stmt.nexts, stmt.results, strict=True):
-                        if i in tainted or n in tainted:
-                            tainted.update((p, r))
+                        _pass_on(origins, (i, n), (p, r))
                 case If():
                     for a, b, r in zip(stmt.then_values, stmt.else_values, stmt.results, strict=True):
-                        if a in tainted or b in tainted:
-                            tainted.add(r)
+                        _pass_on(origins, (a, b), (r,))
                 case _:
                     pass
     for stmt in walk(function.body):
-        if isinstance(stmt, Store) and stmt.array in tainted:
-            refuse("a captured array is written", stmt.span, "pass it as an argument")
+        if isinstance(stmt, Store) and stmt.array in origins:
+            origin = origins[stmt.array]
+            if origin not in defaults:
+                refuse(f"a captured array is written, '{origin.name}'", stmt.span, "pass it as an argument")
+            parameter, owner = defaults[origin]
+            refuse(
+                f"the array that is the default value of the parameter '{parameter}' of '{owner}' is written",
+                stmt.span,
+                f"pass an array for '{parameter}', or allocate it in '{owner}': a default is one array for all calls",
+            )
+
+
+def _pass_on(origins: dict[Sym, Sym], sources: tuple[Atom, ...], targets: tuple[Sym, ...]) -> None:
+    """Targets that may be what one of the sources is have its origin."""
+    found = [origins[a] for a in sources if isinstance(a, Sym) and a in origins]
+    if found:
+        origins.update((t, found[0]) for t in targets if t not in origins)

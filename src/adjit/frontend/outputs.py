@@ -15,7 +15,7 @@ import numpy as np
 
 from adjit.frontend import calls, elements, stores
 from adjit.frontend.context import Lowering
-from adjit.frontend.values import NONE, Static, TupleValue, Value, is_array, kind, same_static
+from adjit.frontend.values import NONE, Static, TupleValue, Value, is_array, same_static
 from adjit.ir.core import Sym
 from adjit.ir.types import BOOL, Scalar
 
@@ -50,11 +50,13 @@ def stored(lx: Lowering, value: Value, out: Value, name: str, node: ast.AST) -> 
     if same_static(out, NONE):
         return value
     if not isinstance(out, Sym) or not is_array(out) or out in lx.lists:
-        what = "a list" if isinstance(out, Sym) and out in lx.lists else kind(out)
+        what = lx.kind(out)
         lx.refuse(node, f"'{name}' with {what} as 'out'", "pass an array")
     target = elements.whole(lx, out)
     if elements.ndim_of(value) > len(target.shape):
-        lx.refuse(node, f"{kind(value)} is stored in {kind(out)} by 'out'", "it must not have more axes")
+        lx.refuse(
+            node, f"{lx.kind(value)} is stored in {lx.kind(out)} by 'out'", "it must not have more axes"
+        )
     _refuse_cast(lx, name, elements.dtype_of(value), target.dtype, node)
     stores.assign(lx, target, value, node)
     return out

@@ -24,7 +24,6 @@ from adjit.frontend.values import (
     Value,
     atoms,
     fits,
-    kind,
     rebuild,
 )
 from adjit.ir.core import Atom, Block, Call, Const, Function, Stmt, Sym, Undef, fresh, unique_name
@@ -135,7 +134,7 @@ def _lower(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Templ
     if results is None:
         lx.refuse(
             node,
-            f"'{frame.name}' returns {kind(template.shape)} on one path and {kind(value)} on another",
+            f"'{frame.name}' returns {lx.kind(template.shape)} on one path and {lx.kind(value)} on another",
             "return one kind of value",
         )
     if any(isinstance(a, Sym) and a in lx.lists for a in results):

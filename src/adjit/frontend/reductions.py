@@ -6,7 +6,7 @@ import ast
 
 from adjit.frontend import expressions, inline, iteration, library, lists
 from adjit.frontend.context import Lowering
-from adjit.frontend.values import RangeValue, TupleValue, Value, is_array, kind
+from adjit.frontend.values import RangeValue, TupleValue, Value, is_array
 from adjit.ir.core import FALSE, TRUE, ZERO, Atom, Loop, Sym
 from adjit.ir.types import BOOL, UNKNOWN, Array
 
@@ -44,7 +44,7 @@ def _sum(lx: Lowering, args: list[Value], node: ast.AST) -> Value:
         return total
     element = None if not isinstance(source, Sym) or not isinstance(source.type, Array) else source.type
     if not isinstance(source, RangeValue) and (element is None or element.ndim != 1):
-        lx.refuse(node, f"'sum' of {kind(source)} is not supported", "write the loop")
+        lx.refuse(node, f"'sum' of {lx.kind(source)} is not supported", "write the loop")
     bounds, item = iteration.access(lx, source, node)
     index, before, after = Sym("k", UNKNOWN), Sym("total", UNKNOWN), Sym("total", UNKNOWN)
     with lx.builder.collect() as block:
@@ -78,7 +78,7 @@ def extremum(lx: Lowering, op: str, args: list[Value], kwargs: dict[str, Value],
             function = library.smallest if op == "min" else library.largest
             return inline.call_library(lx, function, [source], node)
         if not isinstance(source, TupleValue):
-            lx.refuse(node, f"'{op}' of {kind(source)} is not supported", "write the loop")
+            lx.refuse(node, f"'{op}' of {lx.kind(source)} is not supported", "write the loop")
         items = list(source.items)
     if not items:
         lx.refuse(node, f"'{op}' of nothing", "pass numbers or an array")

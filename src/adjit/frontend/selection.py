@@ -20,7 +20,6 @@ from adjit.frontend.values import (
     Value,
     atoms,
     is_atom,
-    kind,
 )
 from adjit.ir.core import Const, Sym, Undef
 from adjit.ir.types import Array, Scalar
@@ -50,7 +49,7 @@ def _wanted(lx: Lowering, function: Value, item: object, node: ast.AST) -> tuple
         names = parameters(function)
         if name not in names:
             known = f"it has: {', '.join(names)}" if names else "give a position"
-            lx.refuse(node, f"wrt={item!r}: {kind(function)} has no such parameter", known)
+            lx.refuse(node, f"wrt={item!r}: {lx.kind(function)} has no such parameter", known)
         return names.index(name), tuple(parts)
     if isinstance(item, bool) or not isinstance(item, int):
         remedy = "give positions or names: wrt=0, wrt=('x', 'p.D')"
@@ -59,7 +58,7 @@ def _wanted(lx: Lowering, function: Value, item: object, node: ast.AST) -> tuple
     if at < 0:
         lx.refuse(
             node,
-            f"wrt={item}: {kind(function)} has no such position",
+            f"wrt={item}: {lx.kind(function)} has no such position",
             "give positions or names: wrt=0, wrt=('x', 'p.D')",
         )
     return at, ()
@@ -133,7 +132,7 @@ def part_of(lx: Lowering, value: Value, start: int, path: Sequence[str], node: a
         if not isinstance(value, TupleValue) or k >= size:
             lx.refuse(
                 node,
-                f"wrt: there is no '{'.'.join(path)}' in {kind(value)}",
+                f"wrt: there is no '{'.'.join(path)}' in {lx.kind(value)}",
                 "name a field or the number of an item",
             )
         start += sum(1 for item in value.items[:k] for _ in atoms(item))

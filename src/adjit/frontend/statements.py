@@ -31,7 +31,6 @@ from adjit.frontend.values import (
     Value,
     is_array,
     is_scalar,
-    kind,
 )
 from adjit.ir.core import TRUE, Const, If, Raise, Sym, Undef, const, name_fresh
 
@@ -173,7 +172,7 @@ def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value
             lx.builder.store(owner.array, at, expressions.number(lx, value, node))
         return
     if not isinstance(owner, Sym) or not is_array(owner):
-        lx.refuse(node, f"an element of {kind(owner)} is assigned", "elements of arrays can be assigned")
+        lx.refuse(node, f"an element of {lx.kind(owner)} is assigned", "elements of arrays can be assigned")
     parts = indexing.parts_of(index)
     if any(elements.is_whole(p) for p in parts):
         fancy.scatter(lx, owner, parts, value, node)
@@ -189,7 +188,7 @@ def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value
     if elements.ndim_of(value):
         lx.refuse(node, "an array is assigned to one element", "assign a number, or index with slices")
     if not (is_scalar(value) or elements.is_whole(value)):
-        lx.refuse(node, f"{kind(value)} is assigned to an array's element", "assign a number")
+        lx.refuse(node, f"{lx.kind(value)} is assigned to an array's element", "assign a number")
     with lx.at(node):
         lx.builder.store(base, indexing.scalars(items), expressions.number(lx, value, node), update)
 
@@ -289,7 +288,9 @@ def _update(lx: Lowering, stmt: ast.AugAssign, target: Elements, node: ast.expr,
     with lx.at(stmt):
         value = expressions.binary(lx, stmt.op, target, right, stmt)
         if elements.ndim_of(value) > len(target.shape):
-            lx.refuse(stmt, f"{kind(target)} is updated with {kind(right)}", "it must not have more axes")
+            lx.refuse(
+                stmt, f"{lx.kind(target)} is updated with {lx.kind(right)}", "it must not have more axes"
+            )
         stores.refuse_narrowing(lx, target, value, stmt)
         stores.assign(lx, target, value, node, update)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from adjit.frontend import broadcasting, elements
 from adjit.frontend.context import Lowering
-from adjit.frontend.values import Axis, Elements, Place, Value, kind
+from adjit.frontend.values import Axis, Elements, Place, Value
 from adjit.ir.core import ONE, ZERO, Atom, Const
 from adjit.ir.types import Array
 
@@ -21,7 +21,7 @@ def fitted(lx: Lowering, source: Elements, shape: tuple[Atom, ...], message: str
         if not lx.is_one(source.shape[0]):
             lx.refuse(
                 node,
-                f"{kind(source)} is assigned to {len(shape)} dimensions",
+                f"{lx.kind(source)} is assigned to {len(shape)} dimensions",
                 "it must not have more axes: index or reshape it",
             )
         inner = source.at

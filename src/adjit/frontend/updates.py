@@ -27,7 +27,7 @@ from adjit.frontend import (
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import sums
-from adjit.frontend.values import NONE, Elements, Place, Static, Value, is_array, is_scalar, kind
+from adjit.frontend.values import NONE, Elements, Place, Static, Value, is_array, is_scalar
 from adjit.ir.core import ONE, ZERO, Atom, Sym
 from adjit.ir.types import BOOL
 
@@ -63,7 +63,7 @@ def _at(f: np.ufunc) -> Handler:
         _known(lx, f, f.nin, node)
         owner = given["a"]
         if not isinstance(owner, Sym) or not is_array(owner) or owner in lx.lists:
-            lx.refuse(node, f"'np.{f.__name__}.at' of {kind(owner)}", "pass an array")
+            lx.refuse(node, f"'np.{f.__name__}.at' of {lx.kind(owner)}", "pass an array")
         parts = indexing.parts_of(given["indices"])
         if not any(elements.is_whole(p) for p in parts):
             lx.refuse(node, f"'np.{f.__name__}.at' without an index array", "write a[i] += v")

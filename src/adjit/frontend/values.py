@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -273,10 +273,12 @@ def is_iterator(value: Value) -> bool:
     return isinstance(value, once)
 
 
-def kind(value: Value) -> str:
-    """What the value is, in words of the user."""
+def kind(value: Value, lists: Container[Sym] = ()) -> str:
+    """What the value is, in words of the user. lists: the arrays that are lists of the program."""
     match value:
         case Sym() | Const() | Undef():
+            if isinstance(value, Sym) and value in lists:
+                return "a list"
             t = value.type
             return f"a {t.ndim}-D array" if isinstance(t, Array) else "a number"
         case TupleValue():
@@ -312,9 +314,9 @@ def kind(value: Value) -> str:
             return "an iterator"
 
 
-def kinds(a: Value, b: Value) -> tuple[str, str]:
+def kinds(a: Value, b: Value, lists: Container[Sym] = ()) -> tuple[str, str]:
     """What two values are, in words that tell them apart."""
-    words = kind(a), kind(b)
+    words = kind(a, lists), kind(b, lists)
     types = [v.type for v in (a, b) if isinstance(v, Sym | Undef) and isinstance(v.type, Array)]
     if words[0] != words[1] or len(types) < 2:
         return words
@@ -322,9 +324,9 @@ def kinds(a: Value, b: Value) -> tuple[str, str]:
     return first, second
 
 
-def conflict(a: Value, b: Value) -> Conflict:
+def conflict(a: Value, b: Value, lists: Container[Sym] = ()) -> Conflict:
     """What a name is that is `a` on one path and `b` on another, which cannot be joined."""
-    return Conflict(kinds(a, b), _is_function(a) and _is_function(b))
+    return Conflict(kinds(a, b, lists), _is_function(a) and _is_function(b))
 
 
 def _is_function(value: Value) -> bool:
@@ -403,8 +405,9 @@ def carried_type(t: Type) -> Type:
 
 @dataclass(slots=True)
 class Flow:
-    """Atoms of two sources side by side, and the fresh symbols in which they meet."""
+    """Atoms of two sources side by side, and the fresh symbols in which they meet. lists: arrays that are lists."""
 
+    lists: Container[Sym] = ()
     targets: list[Sym] = field(default_factory=list)
     left: list[Atom] = field(default_factory=list)
     right: list[Atom] = field(default_factory=list)

@@ -22,7 +22,6 @@ from adjit.frontend.values import (
     Value,
     is_array,
     is_scalar,
-    kind,
     same_static,
 )
 from adjit.ir.core import FALSE, ONE, ZERO, Atom, Const, If, Raise, Slice, Sym, View, const
@@ -322,7 +321,7 @@ def _function(name: str, method: Method) -> Handler:
         given = dict(kwargs)
         first, rest = (given.pop("a", None), args) if not args else (args[0], args[1:])
         if first is None or is_scalar(first) or not isinstance(first, Sym) or not is_array(first):
-            what = "no array" if first is None else kind(first)
+            what = "no array" if first is None else lx.kind(first)
             lx.refuse(node, f"'np.{name}' of {what} is not supported", "pass an array")
         if first in lx.lists:
             lx.refuse(node, f"'np.{name}' of a list is not supported", "make it an array: np.array(...)")

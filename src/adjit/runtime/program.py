@@ -285,7 +285,7 @@ def _refuse_written_captures(request: Request, function: Function, written: dict
     for p in function.params[len(request.active) :]:
         if p in written:
             raise UnsupportedError(
-                f"{function.name}() writes the captured array `{p.name}`",
+                f"{function.name}() writes `{p.name}`, an array that is captured or a default value",
                 "pass the array as an argument",
                 _place(written[p]) or function.span,
             )

@@ -58,15 +58,19 @@ def _modules(layer: str) -> list[str]:
 
 
 def _gives_functions(f: Callable[..., Any]) -> bool:
-    try:
-        kind = inspect.signature(f, eval_str=True).return_annotation
-    except (NameError, TypeError):
-        return False
+    """Whether the annotation says so. Raises NameError for one that does not resolve, or it would go unwatched."""
+    kind = _annotated(f)
     if kind is Function or getattr(kind, "__args__", (None,))[0] is Function:
         return True
     return dataclasses.is_dataclass(kind) and any(
         f.type in (Function, "Function") for f in dataclasses.fields(kind)
     )
+
+
+def _annotated(f: Callable[..., Any]) -> Any:
+    """What a function is annotated to return, evaluated where it stands; None if it has no annotation."""
+    text = f.__annotations__.get("return")
+    return eval(text, f.__globals__) if isinstance(text, str) else text
 
 
 def closed(function: Function) -> Function:

@@ -9,6 +9,7 @@ reverse mode, only a jvp rule:  d_args += transpose of rule(args, .)(dy), by rev
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,7 @@ from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import Alloc, Atom, Block, Custom, Function, Span, Stmt, Sym, View, const
 from adjit.ir.nests import copy_into
 from adjit.ir.structure import Leaf, NoneSpec, Spec, TupleSpec, leaves
-from adjit.ir.types import Array, Scalar, Type
+from adjit.ir.types import FLOAT64, Array, Scalar, Type
 from adjit.ir.visit import Rewriter, renamed, walk
 from adjit.rules.custom import CustomCall, CustomFunction
 from adjit.transform.lowered import Primal
@@ -262,10 +263,7 @@ def _transposed(
     """Reverse mode through the jvp rule, in its tangents, at tangents zero."""
     from adjit.transform.reverse import Wish, reverse
 
-    assert pull.function.jvp is not None
-    primals = TupleSpec(pull.args)
-    tangents = TupleSpec(tuple(_tangent_spec(s) for s in pull.args))
-    primal = rule_primal(pull.function.jvp, (primals, tangents), stmt.span, pull.plain)
+    primal = _forward_rule(pull.function, pull.args, stmt.span, pull.plain)
     n = len(res)
     moved = primal.function.params[n:]
     assert isinstance(primal.out, TupleSpec)
@@ -284,12 +282,49 @@ def _transposed(
     return (*forward, *backward), [next(adjoints) if leaf.type.differentiable else None for leaf in flat]
 
 
-def _tangent_spec(spec: Spec) -> Spec:
+def _forward_rule(function: CustomFunction, args: tuple[Spec, ...], span: Span, plain: bool) -> Primal:
+    """The jvp rule, typed for these arguments; tangents of integers and bools are None."""
+    assert function.jvp is not None
+    tangents = tuple(_tangent_spec(s, NoneSpec()) for s in args)
+    try:
+        return rule_primal(function.jvp, (TupleSpec(args), TupleSpec(tangents)), span, plain)
+    except UnsupportedError as error:
+        filled = tuple(_tangent_spec(s, Leaf(FLOAT64)) for s in args)
+        blank = [k for k, (a, b) in enumerate(zip(tangents, filled, strict=True)) if a != b]
+        if not blank or not _is_typed(function.jvp, (TupleSpec(args), TupleSpec(filled)), span, plain):
+            raise
+        raise UnsupportedError(
+            f"the rule of '{_name(function)}' uses a tangent of {_said(function, blank)}",
+            "pass a float (2.0, not 2), or let the rule test it: dn is None",
+            span,
+        ) from error
+
+
+def _is_typed(f: Callable[..., Any], specs: tuple[Spec, ...], span: Span, plain: bool) -> bool:
+    try:
+        rule_primal(f, specs, span, plain)
+    except (UnsupportedError, MissingRuleError):
+        return False
+    return True
+
+
+def _said(function: CustomFunction, positions: list[int]) -> str:
+    """Arguments without a tangent, by name."""
+    f = function.primal
+    f = getattr(f, "py_func", f)
+    known = list(inspect.signature(f).parameters)
+    names = [f"'{known[k]}'" if k < len(known) else f"argument {k}" for k in positions]
+    one = len(names) == 1
+    return f"{' and '.join(names)}, which {'is' if one else 'are'} no float here and {'has' if one else 'have'} none"
+
+
+def _tangent_spec(spec: Spec, blank: Spec) -> Spec:
+    """The structure of an argument's tangent; `blank` is that of a number without derivative."""
     match spec:
         case Leaf():
-            return Leaf(spec.type) if spec.type.differentiable else NoneSpec()
+            return Leaf(spec.type) if spec.type.differentiable else blank
         case TupleSpec():
-            return replace(spec, items=tuple(_tangent_spec(i) for i in spec.items))
+            return replace(spec, items=tuple(_tangent_spec(i, blank) for i in spec.items))
         case _:
             return spec
 
@@ -306,9 +341,7 @@ def push_call(
             "give one with defjvp(rule)",
             stmt.span,
         )
-    specs = typed_specs(call, stmt.args)
-    primals, moved = TupleSpec(specs), TupleSpec(tuple(_tangent_spec(s) for s in specs))
-    primal = rule_primal(call.function.jvp, (primals, moved), stmt.span, call.plain)
+    primal = _forward_rule(call.function, typed_specs(call, stmt.args), stmt.span, call.plain)
     if not isinstance(primal.out, TupleSpec) or len(primal.out.items) != 2:
         raise UnsupportedError(
             f"'{primal.function.name}' must return (value, tangent)", "return a pair", stmt.span

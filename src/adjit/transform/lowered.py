@@ -15,7 +15,7 @@ from adjit.ir.core import Function, Sym
 from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
 from adjit.ir.visit import everywhere
 from adjit.rules.custom import CustomFunction
-from adjit.transform.guard import guard
+from adjit.transform.guard import guard, guard_powers
 from adjit.transform.interchange import interchange
 from adjit.transform.reshape import reshaped
 from adjit.transform.scalarise import scalarise
@@ -44,8 +44,10 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
     """Lower and type a plain function (`plain` False: by Numba's rules) or a dispatcher for these arguments."""
     low = lower(f, specs, plain)
     guarded = set(low.guarded)
-    function = infer(low.function, _weak(f, low, specs) if plain else None, guarded)
+    weak = _weak(f, low, specs) if plain else None
+    function = infer(low.function, weak, guarded)
     function = everywhere(function, lambda g: guard(g, frozenset(guarded)))
+    function = function if weak is None else everywhere(function, guard_powers)
     function = overlaps_stated(interchange(scalarise(reshaped(function))))
     options = low.options
     return Primal(
