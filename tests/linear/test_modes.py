@@ -152,3 +152,15 @@ def test_second_derivatives(p: Program) -> None:
     for k, t in enumerate(tangents):
         expected = (at(STEP)[k] - at(-STEP)[k]) / (2 * STEP)
         np.testing.assert_allclose(t, expected, rtol=2e-6, atol=2e-7)
+
+
+def stack_by_matrix(t, a):
+    return np.sum((t @ a) ** 2)
+
+
+def test_stacks_compiled() -> None:
+    """Numba has no products of stacks, so no dispatcher of the grid: each matrix of the result is a strided view."""
+    t, a = programs.numbers(2, 3, 4, seed=21), programs.numbers(4, 2, seed=3)
+    dt, da = aj.grad(stack_by_matrix, wrt=(0, 1))(t, a)
+    np.testing.assert_allclose(dt, 2 * (t @ a) @ a.T, rtol=1e-13)
+    np.testing.assert_allclose(da, 2 * np.sum(np.swapaxes(t, 1, 2) @ (t @ a), axis=0), rtol=1e-13)

@@ -340,12 +340,14 @@ class Printer:
 
     def _whole(self, stmt: Whole) -> None:
         """The library's call. It wants its arrays contiguous, in either order."""
-        args: list[str] = []
-        for a in stmt.args:
-            loose = isinstance(a.type, Array) and a.type.layout == "A" and a.type.ndim > 0
-            args.append(f"np.ascontiguousarray({self.show.text(a)})" if loose else self.show.text(a))
+        args = [
+            f"np.ascontiguousarray({t})" if _strided(a) else t
+            for a, t in ((a, self.show.text(a)) for a in stmt.args)
+        ]
         outs = {f"out{k}": self.name(s) for k, s in enumerate(stmt.outs)}
-        self.line(linear.get(stmt.op).text.format(*args, **outs), stmt.span)
+        rule = linear.get(stmt.op)
+        text = rule.strided if rule.strided and any(map(_strided, stmt.outs)) else rule.text
+        self.line(text.format(*args, **outs), stmt.span)
 
     def _ensure(self, stmt: Ensure) -> None:
         name, need = self.name(stmt.target), self.show.text(stmt.need)
@@ -474,6 +476,11 @@ class Printer:
                 ", ".join(self.show.initial(c.value) for c in group),
             )
             self.emit(f"{places} = {values_}")
+
+
+def _strided(a: Atom) -> bool:
+    """Whether it is an array that need not be contiguous."""
+    return isinstance(a.type, Array) and a.type.layout == "A" and a.type.ndim > 0
 
 
 def _in_lanes(stmt: Store) -> bool:

@@ -259,7 +259,7 @@ def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     lx.refuse(
         node,
         f"the attribute '{name}' of {lx.kind(owner)} is not supported",
-        "use numbers, arrays, tuples and NamedTuples",
+        remedies.in_place_of_range(owner, "use numbers, arrays, tuples and NamedTuples"),
     )
 
 
@@ -307,7 +307,8 @@ def number(lx: Lowering, value: Value, node: ast.AST) -> Atom:
         if not value.shape:
             return value.at(())
         lx.refuse(node, "a whole array is used where a number is needed", remedies.number_of(node))
-    lx.refuse(node, f"{lx.kind(value)} is used where a number is needed", "pass a number")
+    remedy = remedies.in_place_of_range(value, "pass a number")
+    lx.refuse(node, f"{lx.kind(value)} is used where a number is needed", remedy)
 
 
 def integer(lx: Lowering, op: str, a: Atom, b: Atom) -> Atom:

@@ -74,9 +74,7 @@ def _items(lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST) ->
     assert isinstance(owner.type, Array)
     rank = owner.type.ndim
     used = sum(_axes_of(p) for p in parts)
-    if used > rank:
-        what = "a list" if lx.is_list(owner) else f"an array of {rank} dimension{'s' if rank != 1 else ''}"
-        lx.refuse(node, f"{used} indices for {what}", "leave out an index")
+    indexing.refuse_surplus(lx, owner, used, node)
     missing = [Slice()] * (rank - used)
     spelled = list(parts)
     dots = [k for k, p in enumerate(parts) if isinstance(p, Static) and p.value is Ellipsis]

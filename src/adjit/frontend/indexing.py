@@ -132,7 +132,11 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
     if isinstance(owner, FlatValue):
         return lx.builder.load(owner.array, flat_index(lx, owner, index, node))
     if not isinstance(owner, Sym) or not is_array(owner):
-        lx.refuse(node, f"{lx.kind(owner)} is indexed", "index a tuple or an array")
+        lx.refuse(
+            node,
+            f"{lx.kind(owner)} is indexed",
+            remedies.in_place_of_range(owner, "index a tuple or an array"),
+        )
     parts = parts_of(index)
     if any(elements.is_whole(p) for p in parts):
         if owner in lx.lists:
@@ -186,6 +190,18 @@ def scalars(items: tuple[Item, ...]) -> tuple[Atom, ...]:
     return tuple(i for i in items if not isinstance(i, Slice))
 
 
+def refuse_surplus(lx: Lowering, owner: Sym, given: int, node: ast.AST) -> None:
+    """More indices than axes."""
+    assert isinstance(owner.type, Array)
+    rank = owner.type.ndim
+    if given > rank:
+        indices = "1 index" if given == 1 else f"{given} indices"
+        what = "a list" if lx.is_list(owner) else f"an array of {rank} dimension{'' if rank == 1 else 's'}"
+        lx.refuse(
+            node, f"{indices} for {what}", "leave out an index" if rank else "pass a number, or an array"
+        )
+
+
 def resolve(
     lx: Lowering, owner: Sym, parts: tuple[Value, ...], node: ast.AST
 ) -> tuple[Sym, tuple[Item, ...]]:
@@ -194,10 +210,7 @@ def resolve(
     assert isinstance(type_, Array)
     dots = [k for k, p in enumerate(parts) if isinstance(p, Static) and p.value is Ellipsis]
     given = len(parts) - len(dots)
-    if given > type_.ndim:
-        indices = "1 index" if given == 1 else f"{given} indices"
-        remedy = "pass a number, or an array" if type_.ndim == 0 else "leave out an index"
-        lx.refuse(node, f"{indices} for an array of {type_.ndim} dimensions", remedy)
+    refuse_surplus(lx, owner, given, node)
     if len(dots) > 1:
         lx.refuse(node, "an index has at most one '...'", "write ':' for the other axes")
     at = dots[0] if dots else len(parts)

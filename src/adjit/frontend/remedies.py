@@ -12,7 +12,7 @@ import numpy as np
 from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
 
-from adjit.frontend.values import TupleValue, Value, is_array, kind
+from adjit.frontend.values import RangeValue, TupleValue, Value, is_array, kind
 
 Words = tuple[str, str]
 """A reason and a remedy."""
@@ -107,6 +107,13 @@ def number_of(node: ast.AST) -> str:
     if isinstance(node, ast.Compare | ast.BoolOp):
         return "write '&' and '|' for each element, or reduce it: np.all(x > 0), np.any(x > 0)"
     return "index it, or reduce it: np.sum(x)"
+
+
+def in_place_of_range(value: Value, remedy: str) -> str:
+    """What to write where a range is anything but run over; `remedy` for other values."""
+    if not isinstance(value, RangeValue):
+        return remedy
+    return "keep its bounds in names, and use these: start + k * step is its k-th number, len(r) how many there are"
 
 
 def outside(k: complex, count: int, node: ast.AST) -> Words:

@@ -184,7 +184,8 @@ def first(dtypes: Dtypes) -> Dtypes:
 class WholeRule:
     """A rule.
 
-    text: the statement that computes it, with operands {0}, {1} and results {out0}, {out1}.
+    text: the statement that computes it, with operands {0}, {1} and results {out0}, {out1}. strided: in place of it
+        where results are not contiguous and `text` wants them so.
     spellings: what a user calls. dtypes: the results' element types from the arguments'.
     raises: whether it may raise, so that it stays though nobody reads the result.
     takes_complex: whether the formulas hold for complex matrices too. A cotangent c of z means Re(sum(c * dz)), the
@@ -210,6 +211,7 @@ class WholeRule:
     carries: Callable[[int, int], bool] = lambda k, j: True
     convention: str = ""
     reference: str = ""
+    strided: str = ""
 
     @property
     def spelled(self) -> str:

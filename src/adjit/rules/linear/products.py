@@ -59,6 +59,7 @@ MATMUL = WholeRule(
     takes_complex=True,
     convention="as the library: 0 times inf is NaN",
     reference="Giles 2008, An extended collection of matrix derivative results",
+    strided="{out0}[...] = np.dot({0}, {1})",
 )
 
 
