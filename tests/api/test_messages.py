@@ -384,3 +384,22 @@ def indexed_twice(x, flag):
 def test_a_list_is_called_a_list(f: Any, words: str, uncompiled: None) -> None:
     with pytest.raises(UnsupportedError, match=words):
         aj.grad(f)(2.0, True)
+
+
+def unpacked(x, flag):
+    a, b, c = x
+    return a * b * c
+
+
+@pytest.mark.parametrize(
+    ("f", "kind", "words"),
+    [
+        (lambda x, flag: np.trapz(x), UnsupportedError, "NumPy 2 calls it np.trapezoid"),
+        (lambda x, flag: x.mean().item(), UnsupportedError, r"leave '.item\(\)' out"),
+        (lambda x, flag: x.H, UnsupportedError, r"write x.conj\(\).T"),
+        (unpacked, ValueError, "not as many values to unpack as there are names"),
+    ],
+)
+def test_what_is_meant_is_told(f: Any, kind: type[Exception], words: str, uncompiled: None) -> None:
+    with pytest.raises(kind, match=words):
+        aj.grad(f)(X, True)

@@ -273,7 +273,7 @@ def _number_attribute(lx: Lowering, owner: Atom, name: str, node: ast.AST) -> Va
     lx.refuse(
         node,
         f"the attribute '{name}' of a number is not supported",
-        "a number has real, imag, dtype and conjugate()",
+        "leave '.item()' out" if name == "item" else "a number has real, imag, dtype and conjugate()",
     )
 
 

@@ -113,7 +113,7 @@ def range_holds(lo: Any, hi: Any, step: Any, value: Any) -> Any:
 def check_unpacked(items: Any, count: Any) -> Any:
     """As many items as names."""
     if len(items) != count:
-        raise ValueError
+        raise ValueError("not as many values to unpack as there are names")
 
 
 def slice_range(start: Any, stop: Any, has_start: Any, has_stop: Any, step: Any, n: Any) -> Any:

@@ -88,14 +88,25 @@ def array_attribute(name: str) -> Words | None:
     if found is None:
         near = difflib.get_close_matches(name, dir(np.ndarray), 1, 0.75)
         remedy = f"did you mean '{near[0]}'?" if near else "fields of one's own need a NamedTuple"
+        remedy = "write x.conj().T" if name == "H" else remedy
         return f"an array has no attribute '{name}'", remedy
     if not callable(found):
         return f"the attribute '{name}' of an array is not supported", "use its shape, ndim, size, dtype or T"
     return None
 
 
+_RENAMED = {
+    "trapz": "np.trapezoid", "in1d": "np.isin", "row_stack": "np.vstack", "product": "np.prod",
+    "cumproduct": "np.cumprod", "alltrue": "np.all", "sometrue": "np.any", "float_": "np.float64", "complex_": "np.complex128",
+    "Inf": "np.inf", "Infinity": "np.inf", "NaN": "np.nan", "float": "np.float64", "int": "np.int64", "bool8": "np.bool_",
+}  # fmt: skip
+"""What older NumPy had under another name."""
+
+
 def near(owner: object, name: str) -> str:
     """What a module's attribute that is not there may have been meant to be."""
+    if owner is np and name in _RENAMED:
+        return f"NumPy 2 calls it {_RENAMED[name]}"
     found = difflib.get_close_matches(name, dir(owner), 1, 0.75)
     return f"did you mean '{found[0]}'?" if found else "this version of the library may lack it"
 
