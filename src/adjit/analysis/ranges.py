@@ -106,6 +106,7 @@ class Ranges:
     """
 
     def __init__(self) -> None:
+        self._below: dict[Atom, int] = {}  # remainders, and the divisors that they are less than
         self.bounds: dict[Sym, int] = {}
         self._forms: dict[Sym, Form] = {}
         self.spans: dict[Sym, Span] = {}
@@ -264,7 +265,12 @@ class Ranges:
         positive = tuple(low is not None and low >= 0 for low in lows)
         match let.op:
             case "mod" if isinstance(args[1], Const) and args[1].value.real > 0:
+                self._below[let.target] = int(args[1].value.real)
                 return 0
+            case "abs" if let.target.type == INT64 or positive[0]:  # of the least int8 it is negative
+                if positive[0] and args[0] in self._below:
+                    self._below[let.target] = self._below[args[0]]
+                return max(lows[0] or 0, 0)
             case "and_" if any(positive):
                 return 0
             case "floordiv" if positive[0] and isinstance(args[1], Const) and args[1].value.real > 0:
@@ -280,17 +286,21 @@ class Ranges:
             case "select":
                 return self._least(args[1], args[2])
             case "cast":
-                return self._widened(args[0], let.target.type, lows[0])
+                low = self._widened(args[0], let.target.type, lows[0])
+                if low is not None and args[0] in self._below:
+                    self._below[let.target] = self._below[args[0]]
+                return low
             case _:
                 return None
 
     def _widened(self, a: Atom, to: object, low: int | None) -> int | None:
-        """A cast keeps the bound where the target holds every value of the source."""
+        """A cast keeps the bound where the target holds every value of the source, or every one there can be."""
         source = a.type
         if not isinstance(source, Scalar) or not isinstance(to, Scalar) or source.is_bool:
             return 0 if isinstance(source, Scalar) and source.is_bool else None
         fits = to.itemsize > source.itemsize or to == source
-        return low if fits else None
+        small = to.is_int and a in self._below and self._below[a] <= 2 ** (8 * to.itemsize - 1)
+        return low if fits or small else None
 
     # loops
 

@@ -97,8 +97,9 @@ def array_attribute(name: str) -> Words | None:
 
 _RENAMED = {
     "trapz": "np.trapezoid", "in1d": "np.isin", "row_stack": "np.vstack", "product": "np.prod",
-    "cumproduct": "np.cumprod", "alltrue": "np.all", "sometrue": "np.any", "float_": "np.float64", "complex_": "np.complex128",
-    "Inf": "np.inf", "Infinity": "np.inf", "NaN": "np.nan", "float": "np.float64", "int": "np.int64", "bool8": "np.bool_",
+    "cumproduct": "np.cumprod", "alltrue": "np.all", "sometrue": "np.any", "float_": "np.float64",
+    "complex_": "np.complex128", "Inf": "np.inf", "Infinity": "np.inf", "NaN": "np.nan", "float": "np.float64",
+    "int": "np.int64", "bool8": "np.bool_",
 }  # fmt: skip
 """What older NumPy had under another name."""
 
