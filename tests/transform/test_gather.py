@@ -28,7 +28,7 @@ rng = np.random.default_rng(3)
 def pulled(function: Function, args: tuple[Any, ...]) -> bool:
     """Whether the pass changes the function; it must compute the same, to rounding."""
     before = common(through(clean(stride(function))))
-    after = gather(before)
+    after, _ = gather(before)
     verify(after)
     for a, b in zip(run(before, args)[1], run(after, args)[1], strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-14, err_msg=to_text(after))
@@ -522,7 +522,7 @@ def test_the_first_terms_are_stored() -> None:
     args = (rng.normal(size=(5, 9)), np.zeros((5, 9)))
     function = typed(into_zeros, *args)
     assert pulled(function, args)
-    text = to_text(gather(common(through(clean(function)))))
+    text = to_text(gather(common(through(clean(function))))[0])
     inner = text.split("for j")[1]
     assert "load b[" not in inner
     assert "store b[" in inner

@@ -73,7 +73,7 @@ PASSES: list[tuple[str, Pass, Any, tuple[Any, ...]]] = [
     ("defer_stores", defer_stores, p.pushes, (X, 0.5)),
     ("carry", carry, p.prefix, (X,)),
     ("through", through, p.shifted, (M,)),
-    ("gather", lambda f: clean(gather(clean(f))), p.pushed, (M, M.copy())),
+    ("gather", lambda f: clean(gather(clean(f))[0]), p.pushed, (M, M.copy())),
     ("ascend", ascend, p.downwards, (M, X)),
     ("signs", signs, p.scattered, (X, X, np.array([0, 2, 3]), np.array([0, 1, 0]))),
     ("interchange", interchange, p.across, (np.asfortranarray(M), np.asfortranarray(M))),

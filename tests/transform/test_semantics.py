@@ -28,8 +28,10 @@ from adjit.transform.clean import clean
 from adjit.transform.common import common
 from adjit.transform.defer import defer_stores
 from adjit.transform.expand import expand
+from adjit.transform.fill import fill
 from adjit.transform.gather import gather
 from adjit.transform.hoist import hoist
+from adjit.transform.hold import hold
 from adjit.transform.prepare import count_turns, forward_views
 from adjit.transform.reverse import Wish, reverse
 from adjit.transform.reverse.growing import growing
@@ -73,7 +75,9 @@ TIDYING: list[Pass] = [
     common,
     choose,
     sink,
-    gather,
+    lambda f: hold(f)[0],
+    lambda f: gather(f)[0],
+    lambda f: fill(f)[0],
     ascend,
     signs,
     defer_stores,
@@ -148,9 +152,9 @@ def adjoint_code(
     raw: list[Function] = []
     tidied = reverse_module._tidied
 
-    def spy(backward: Function, device: bool = False) -> Function:
+    def spy(backward: Function, *more: Any) -> Any:
         raw.append(backward)
-        return tidied(backward, device)
+        return tidied(backward, *more)
 
     monkeypatch.setattr(reverse_module, "_tidied", spy)
     seeded = tuple(k for k, a in enumerate(function.results) if a.type.differentiable)

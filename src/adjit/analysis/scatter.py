@@ -108,6 +108,13 @@ class Group:
     """Loops, and how many turns each must have."""
 
 
+def fills_box(nest: Nest, group: Group) -> bool:
+    """Whether the places are all of a box of the whole array: no residue class of it, and nothing bent."""
+    if group.rest or group.sized or group.least or any(h.modulus > 1 for h in nest.heads):
+        return False
+    return not any(any(m.bends) for m in group.members)
+
+
 class Scatters:
     """Finds the groups of a function's nests."""
 
@@ -119,14 +126,15 @@ class Scatters:
 
     def of(self, nest: Nest) -> list[Group]:
         """The groups of at least one increment that may be pulled."""
-        own = nest.own
-        groups: list[Group] = []
         touched = _Touched(nest)
-        for array in (a for a in touched.arrays if a not in own):
-            for group in self._groups(nest, array, own, touched):
-                if all(self._steady(nest, member, touched) for member in group.members):
-                    groups.append(group)
-        return groups
+        found = self.apart(nest, touched)
+        return [g for g in found if all(self._steady(nest, m, touched) for m in g.members)]
+
+    def apart(self, nest: Nest, touched: _Touched | None = None) -> list[Group]:
+        """The groups whose places nothing else in the nest touches, whatever the increments are made of."""
+        own, touched = nest.own, touched or _Touched(nest)
+        arrays = (a for a in touched.arrays if a not in own)
+        return [group for array in arrays for group in self._groups(nest, array, own, touched)]
 
     def _groups(self, nest: Nest, array: Sym, own: set[Sym], touched: _Touched) -> list[Group]:
         if any(not self._distinct.surely(array, a) for a in touched.others(array)):

@@ -115,7 +115,7 @@ class _Joint:
             self._tail = (seed(_scalar_result(self.compiled.out, has_aux, engine.source)),)
         self._leaves = leaves.of
         self._results = Results(self.compiled.out)
-        self._gradients = Gradients(leaves, selection.active)
+        self._gradients = Gradients(leaves, selection.active, self.compiled.unset)
         trees = tuple(map(self._gradients.place, selection.trees))
         self._tree = trees[0] if single else (tuple, trees)
         self._guard = Guard(leaves, self.compiled)
@@ -125,10 +125,15 @@ class _Joint:
         """Memory for the gradients of arrays of such arguments."""
         return self._gradients.shadows(self._leaves(values))
 
+    @property
+    def unset(self) -> tuple[bool, ...]:
+        """Of each of the shadows, whether it may hold anything when the program is called."""
+        return self._gradients.unset
+
     def run(self, values: tuple[Any, ...], shadows: list[Any] | None = None) -> Any:
         """Call it. Mutated arguments end as the plain call leaves them.
 
-        shadows: zeros, in which gradients of arrays are then; new memory by default.
+        shadows: as `shadows` makes them, in which gradients of arrays are then; new memory by default.
         """
         leaves = self._leaves(values)
         if self._guard.needed:

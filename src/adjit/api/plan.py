@@ -18,6 +18,7 @@ from adjit.ir.types import Array, Scalar
 from adjit.runtime.arguments import Template, fill, flatten, leaf_names, number_maker, spec_of, template
 from adjit.runtime.overlap import Disjoint
 from adjit.runtime.places import library_of
+from adjit.runtime.plain import empty
 from adjit.runtime.signature import place
 
 
@@ -160,11 +161,15 @@ class Gradients:
     shadows first, are what trees of gradients are filled from (`place`, `collect`); `order` has their leaf numbers.
     """
 
-    def __init__(self, of: Leaves, active: Sequence[bool]):
+    def __init__(self, of: Leaves, active: Sequence[bool], unset: Sequence[bool]):
+        """unset: of each active array, whether the program takes a shadow that may hold anything."""
         on = [i for i in range(len(of.all)) if active[i]]
         arrays = [i for i in on if of.is_array(i)]
         scalars = [i for i in on if not of.is_array(i)]
         self._storage = tuple((i, *_storage(of.all[i].type)) for i in arrays)
+        self.unset = tuple(unset) or (False,) * len(arrays)
+        make = empty()
+        self._new = tuple(make if u else np.zeros for u in self.unset)
         self._place = next((of.all[i].place for i in arrays if of.all[i].place), "")
         self.order = (*arrays, *scalars)
         self._numbers = {i: k for k, i in enumerate(self.order)}
@@ -181,18 +186,19 @@ class Gradients:
         return [leaves[i].shape for i, _, _ in self._storage]
 
     def shadows(self, leaves: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-        """New shadows for the arrays of a call, zero everywhere."""
+        """New shadows for the arrays of a call: zero everywhere, but for those that may hold anything."""
         if self._place:
             return self.shadows_like(self.shapes(leaves))
-        return [np.zeros(leaves[i].shape, dtype, order) for i, dtype, order in self._storage]
+        storage = zip(self._new, self._storage, strict=True)
+        return [new(leaves[i].shape, dtype, order) for new, (i, dtype, order) in storage]
 
     def shadows_like(self, shapes: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-        """New shadows of given shapes, zero everywhere."""
+        """As `shadows`, of given shapes."""
         if self._place:
             zeros = library_of(self._place).zeros
             return [zeros(a, t, order) for a, (_, t, order) in zip(shapes, self._storage, strict=True)]
-        storage = zip(shapes, self._storage, strict=True)
-        return [np.zeros(shape, dtype, order) for shape, (_, dtype, order) in storage]
+        storage = zip(self._new, shapes, self._storage, strict=True)
+        return [new(shape, dtype, order) for new, shape, (_, dtype, order) in storage]
 
     def collect(self, shadows: Sequence[Any], adjoints: Sequence[Any]) -> list[Any]:
         """One gradient per active leaf, numbers in their own types."""

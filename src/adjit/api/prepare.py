@@ -132,11 +132,11 @@ class _Gradient:
         return plan.shadows(values)
 
     def run(self, plan: Any, values: tuple[Any, ...], buffers: Any) -> tuple[Any, Any]:
-        for shadow in buffers:
+        for shadow, unset in zip(buffers, plan.unset, strict=True):
             place = place_of(shadow)
             if place:
                 library_of(place).clear(shadow)
-            else:
+            elif not unset:
                 shadow[...] = 0
         value, gradient = found = plan.run(values, buffers)
         if self._both:

@@ -90,7 +90,7 @@ class _Split:
         self.results = Results(self.compiled.out)
         if not self.compiled.raises:
             require_result(self.compiled.out, self.results, engine.source, "vjp")
-        self.gradients = Gradients(tree, active)
+        self.gradients = Gradients(tree, active, self.compiled.unset)
         carrying = [self.results.all[k] for k in self.results.carrying]
         self.pulls = Pulls(self.compiled, [tree.all[i] for i in self.gradients.order], carrying)
         signature = engine.source.signature

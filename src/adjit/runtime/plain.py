@@ -9,6 +9,7 @@ written holds NaN, or a huge negative integer.
 from __future__ import annotations
 
 import math
+import os
 import types
 from collections.abc import Callable
 from typing import Any
@@ -90,6 +91,11 @@ def _numpy() -> types.SimpleNamespace:
 
 
 _NUMPY = _numpy()
+
+
+def empty() -> Callable[..., np.ndarray[Any, Any]]:
+    """What makes memory that the program is to set: poisoned where programs run as plain Python."""
+    return _NUMPY.empty if os.environ.get("ADJIT_UNCOMPILED") == "1" else np.empty
 
 
 def _fdiv(a: Any, b: Any) -> Any:

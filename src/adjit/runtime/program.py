@@ -23,6 +23,7 @@ from adjit.codegen.names import is_reserved
 from adjit.errors import ArgumentError, UnsupportedError
 from adjit.ir.core import NOWHERE, Call, Function, If, Raise, Span, Stmt, Store, Sym
 from adjit.ir.structure import Spec, TupleSpec, leaves
+from adjit.ir.types import Array
 from adjit.ir.verify import verify
 from adjit.ir.visit import everywhere, walk_program
 from adjit.runtime import cache
@@ -108,7 +109,8 @@ class Compiled:
     takes.
     lanes: (split) the pullback of so many cotangents at once, from the record of one call; None where each is swept
     alone (`runtime.sweeps`).
-    stores: for each leaf that is written a place that writes it.
+    stores: for each leaf that is written a place that writes it. unset: (a gradient, or a pullback) for each active
+    array whether its shadow may hold anything when it comes in; the others come in as zeros.
     """
 
     call: Callable[..., Any]
@@ -132,6 +134,7 @@ class Compiled:
     fits: bool = True
     lanes: Callable[[int], Callable[..., Any] | None] = _one_by_one
     stores: tuple[Span | None, ...] = ()
+    unset: tuple[bool, ...] = ()
 
     @property
     def source(self) -> str:
@@ -271,6 +274,7 @@ def _compiled(
         meta["fits"],
         _sweeps(request, text(), sweep) if meta["lanes"] else _one_by_one,
         meta["stores"],
+        meta["unset"],
     )
 
 
@@ -333,6 +337,7 @@ def transformed(request: Request, primal: Primal) -> Made:
         "packed": False,
         "columns": None,
         "lanes": False,
+        "unset": (),
     }
     active = tuple(p for p, on in zip(params, request.active, strict=True) if on)
     for p in active:
@@ -474,6 +479,7 @@ def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         watch=request.debug_nans,
         repeats=request.width > 1,
         device=bool(request.place),
+        clear=not (request.final or request.debug_nans or request.width > 1),
     )
     rev = reverse(primal.function, wish)
     count = len(primal.function.results)
@@ -486,7 +492,9 @@ def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         wide = widened(rev.backward, rev.backward.params[-len(rev.shadows) - len(rev.seeds) :], lanes)
     units = _units(request, primal, rev, count, wide)
     glue = joint_glue(primal.function, rev, active, count, request.width, lanes if wide else 1)
-    meta.update(call=glue.name, records=rev.records, recording=True, n_results=count)
+    meta.update(
+        call=glue.name, records=rev.records, recording=True, n_results=count, unset=_unset(rev, active)
+    )
     return Made(Module(units, (glue,), _doc(primal, "value and gradient")), meta, rev)
 
 
@@ -497,11 +505,13 @@ def _split(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         split=True,
         watch=request.debug_nans,
         device=bool(request.place),
+        clear=not request.debug_nans,
     )
     rev = reverse(primal.function, wish)
     units = _units(request, primal, rev, len(primal.function.results))
     meta.update(call=rev.forward.name, pullback=rev.backward.name, records=rev.records, recording=True)
     meta["lanes"] = _in_lanes(request, primal) and not request.debug_nans
+    meta["unset"] = _unset(rev, active)
     sweep = Swept(
         rev.backward,
         len(rev.shadows) + len(rev.seeds),
@@ -509,6 +519,13 @@ def _split(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         _doc(primal, "pullback of several cotangents"),
     )
     return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev, sweep)
+
+
+def _unset(rev: Reversed, active: tuple[Sym, ...]) -> tuple[bool, ...]:
+    """For each active array whether its shadow may hold anything when the program is called."""
+    arrays = sum(isinstance(p.type, Array) for p in active)
+    assert len(rev.shadows) == arrays, "a shadow for each active array"
+    return tuple(shadow in rev.unset for shadow in rev.shadows)
 
 
 def _doc(primal: Primal, what: str) -> str:

@@ -55,11 +55,15 @@ _AS_A_LOAD = 3
 """The same where several do: about what the store and the loads cost."""
 
 
-def contract(function: Function, raising: bool = True) -> Function:
-    """The function without arrays that need not be (see the module). `raising`: whether a division may raise."""
+def contract(function: Function, raising: bool = True, adjoint: bool = False) -> Function:
+    """The function without arrays that need not be (see the module).
+
+    raising: whether a division may raise. adjoint: whether it is adjoint code, where nothing raises: extents of
+    arrays are those of arrays that have been made.
+    """
     if not any(isinstance(s, Alloc) for s in walk(function.body)):
         return function
-    return _Contract(function, raising).function()
+    return _Contract(function, raising and not adjoint, adjoint).function()
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,8 @@ class _Read:
 
 
 class _Contract:
-    def __init__(self, function: Function, raising: bool):
-        self._function = function
+    def __init__(self, function: Function, raising: bool, adjoint: bool):
+        self._function, self._adjoint = function, adjoint
         self._cheap = _CHEAP if raising else _CHEAP | _DIVISION
         ends = (a for s in walk(function.body) for a in yields(s))
         self._leaving = {*ends, *function.results}
@@ -144,8 +148,10 @@ class _Contract:
         """The array with its nest, if that fills all of it."""
         if not isinstance(stmt, Loop) or stmt.at_once or not self._castable(store):
             return None
-        if not all(a.type == INT64 and self._affine.nonnegative(a) for a in alloc.shape):
+        if not all(a.type == INT64 for a in alloc.shape):
             return None
+        if not (self._adjoint or all(map(self._affine.nonnegative, alloc.shape))):
+            return None  # it may raise
         loops, body = _nest(stmt)
         made = tuple(s for s in body[:-1] if isinstance(s, Let | Load))
         if not body or body[-1] is not store or len(made) != len(body) - 1:

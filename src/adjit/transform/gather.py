@@ -16,15 +16,17 @@ write can meet, and if the range had rows that are not read, an array that lies 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from adjit.analysis.bends import Bends
-from adjit.analysis.scatter import Group, Nest, Push, Scatters, steady_bounds
+from adjit.analysis.scatter import Group, Nest, Push, Scatters, fills_box, steady_bounds
 from adjit.ir.builder import Builder
-from adjit.ir.core import TRUE, Alloc, Atom, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym
+from adjit.ir.core import TRUE, Atom, Function, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import INT64
-from adjit.ir.visit import Rewriter, renamed, used
+from adjit.ir.visit import renamed
 from adjit.transform.choose import chosen_indices
+from adjit.transform.clear_arrays import ClearArrays
 from adjit.transform.pull import Pull
 from adjit.transform.spans import Span, made_of, spans_of
 
@@ -38,33 +40,18 @@ _CHEAP = frozenset(
 _TESTS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 
 
-def gather(function: Function) -> Function:
-    """The function with its sums pulled where that is legal and pays (see the module)."""
-    g = _Gather(function)
-    return replace(function, body=g.block(function.body))
+def gather(function: Function, clear: Iterable[Sym] = ()) -> tuple[Function, frozenset[Sym]]:
+    """The function with its sums pulled where that is legal and pays (see the module).
+
+    clear: parameters that hold zeros. Returns also those that need not: all of them is stored before it is read.
+    """
+    return _Gather(function, clear).function(function)
 
 
-class _Gather(Rewriter):
-    def __init__(self, function: Function):
-        super().__init__()
+class _Gather(ClearArrays):
+    def __init__(self, function: Function, clear: Iterable[Sym]):
+        super().__init__(clear)
         self._scatters = Scatters(function)
-        self._clear: dict[Sym, Alloc] = {}
-        self._bare: set[Sym] = set()  # arrays whose nest fills all of them
-
-    def block(self, block: Block) -> Block:
-        """The block; an array that it made of zeros is clear until the first statement that knows its name."""
-        outer, self._clear = self._clear, {}
-        out: list[Stmt] = []
-        for stmt in block:
-            out += self.stmt(stmt)
-            if isinstance(stmt, Alloc) and isinstance(stmt.fill, Const) and stmt.fill.value == 0:
-                self._clear[stmt.target] = stmt
-            elif self._clear and not (isinstance(stmt, Let) and stmt.op == "dim"):
-                for array in used((stmt,)):
-                    self._clear.pop(array, None)
-        self._clear = outer
-        bare = self._bare
-        return tuple(replace(s, fill=None) if isinstance(s, Alloc) and s.target in bare else s for s in out)
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         made = self._pulled(stmt) if isinstance(stmt, Loop) else None
@@ -88,11 +75,12 @@ class _Gather(Rewriter):
         with b.collect() as made:
             for group in groups:
                 stores = sum(isinstance(s, Store) and s.array == group.array for s in nest.body)
-                alone = len(group.members) == stores and not group.rest and _everywhere(nest, group)
-                fresh = self._clear.get(group.array) if alone and fits == TRUE else None
-                if fresh is not None:
-                    self._bare.add(group.array)
-                Pull(b, nest, group, spans, bends, positive, fresh).build()
+                alone = len(group.members) == stores and fills_box(nest, group)
+                shape = None
+                if alone and fits == TRUE and self.is_clear(group.array):
+                    shape = self.shape(b, group.array)
+                    self.fills(group.array)
+                Pull(b, nest, group, spans, bends, positive, shape).build()
             left = _without(loop, {id(m.what.store) for g in groups for m in g.members})
             b.extend(() if left is None else (left,))
         if fits == TRUE:
@@ -116,13 +104,6 @@ def _fits(b: Builder, groups: list[Group], spans: list[Span]) -> Atom:
     for a in found:
         every = a if every == TRUE else b.op("and_", every, a)
     return every
-
-
-def _everywhere(nest: Nest, group: Group) -> bool:
-    """Whether the places are all of a box: no residue class of it, and nothing bent."""
-    if _must_fit(group) or any(h.modulus > 1 for h in nest.heads):
-        return False
-    return not any(any(m.bends) for m in group.members)
 
 
 def _pays(nest: Nest, bends: Bends, group: Group) -> bool:

@@ -7,10 +7,11 @@ from functools import partial
 
 from adjit.analysis.bends import BACK_HIGH, BACK_LOW, HIGH, LOW, MIRRORS, RING
 from adjit.analysis.scatter import Push
-from adjit.ir.core import ONE, TRUE, ZERO, Alloc, Atom, Loop, Stmt, Sym, const, fresh
+from adjit.ir.core import ONE, TRUE, ZERO, Atom, Loop, Stmt, Sym, const, fresh
 from adjit.ir.types import INT64
+from adjit.transform.clear_outside import clear_outside
 from adjit.transform.pull_row import Indices, PullRow, Step, regular_places
-from adjit.transform.spans import both, moved
+from adjit.transform.spans import both, moved, some_turns
 
 _STRAIGHT: Step = (0, frozenset())
 
@@ -19,42 +20,17 @@ class Pull(PullRow):
     """Builds the nest that pulls one group."""
 
     def build(self) -> None:
-        if self._fresh is not None:
-            self._clear_other(self._fresh)
+        if self._shape is not None:
+            self._clear_other(self._shape)
         self._level(0, ())
 
-    def _clear_other(self, alloc: Alloc) -> None:
-        """Clears the places of a fresh array that are not pulled: all of them, if the nest has no turns."""
-        b = self._b
-        for span in self._spans:
-            self._some = both(b, self._some, b.op("lt", span.start, span.stop))
-        shape = tuple(alloc.shape[axis] for axis in self._group.axes)
+    def _clear_other(self, extents: tuple[Atom, ...]) -> None:
+        """Clears the places of a clear array that are not pulled: all of them, if the nest has no turns."""
+        b, axes = self._b, self._group.axes
+        self._some = some_turns(b, self._spans)
+        shape = tuple(extents[axis] for axis in axes)
         box = [self._ends_of(level) for level in range(len(shape))]
-        box[0] = tuple(b.op("select", self._some, a, shape[0]) for a in box[0])  # type: ignore[assignment]
-        for level, extent in enumerate(shape):
-            start, stop = box[level]
-            if start == ZERO and stop == extent:
-                continue
-            side = Sym("side", INT64)
-            with b.collect() as body:
-                at_start = b.op("eq", side, ZERO)
-                before, after = b.op("select", at_start, ZERO, stop), b.op("select", at_start, start, extent)
-                ranges = [*box[:level], (before, after), *((ZERO, n) for n in shape[level + 1 :])]
-                self._clear_box(alloc.target, ranges, ())
-            b.loop(Loop(side, ZERO, const(2), ONE, (), (), tuple(body), (), (), None, self._loop.span))
-
-    def _clear_box(self, array: Sym, ranges: list[tuple[Atom, Atom]], place: Indices) -> None:
-        """Clears a box of places; its loops are the nest's."""
-        b, level = self._b, len(place)
-        if level == len(ranges):
-            b.store(array, self._place(place[:-1], place[-1]), self._zero())
-            return
-        index = self._nest.loops[level].index
-        assert index is not None
-        i = fresh(index)
-        with b.collect() as body:
-            self._clear_box(array, ranges, (*place, i))
-        b.loop(Loop(i, *ranges[level], ONE, (), (), tuple(body), (), (), None, self._loop.span))
+        clear_outside(b, self._group.array, axes, shape, box, self._some, self._nest.loops)
 
     def _level(self, level: int, place: Indices) -> None:
         """The loops over places, all but the innermost."""
@@ -143,7 +119,7 @@ class Pull(PullRow):
         """What each row that reaches this one adds, one after another."""
         span, last = self._spans[-1], self._last
         inner = self._source(place, (_STRAIGHT,) * len(place))
-        if self._fresh is not None:
+        if self._shape is not None:
             self._cleared(place, self._ends_of(len(place)))
         for row, members in self._rows.items():
 

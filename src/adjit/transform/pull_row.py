@@ -8,7 +8,7 @@ from functools import partial
 from adjit.analysis.bends import BACK_LOW, HIGH, LOW, MIRRORS, RING, Bends, Kinds
 from adjit.analysis.scatter import Group, Nest, Push
 from adjit.ir.builder import Builder, const_of
-from adjit.ir.core import ONE, TRUE, ZERO, Alloc, Atom, Const, Loop, Sym, const, fresh
+from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, Loop, Sym, const, fresh
 from adjit.ir.notes import Pulled
 from adjit.ir.types import INT64
 from adjit.transform.copier import Copier
@@ -32,11 +32,12 @@ class PullRow:
         spans: list[Span],
         bends: Bends,
         positive: tuple[bool, ...],
-        fresh: Alloc | None,
+        shape: tuple[Atom, ...] | None,
     ):
-        """positive: by loop, whether its index is proven not to be negative. fresh: the array, if nothing is in it."""
+        """positive: by loop, whether its index is proven not to be negative. shape: the array's extents, if it
+        holds zeros: then it is stored to."""
         self._b, self._nest, self._group, self._spans = b, nest, group, spans
-        self._fresh, self._bends = fresh, bends
+        self._shape, self._bends = shape, bends
         self._some: Atom = TRUE  # whether the nest has turns, so that the places are all in the array
         steps = [steps_of(m) for m in group.members]
         reached = [[o if not kinds else 0 for o, kinds in along] for along in zip(*steps, strict=True)]
@@ -194,7 +195,7 @@ class PullRow:
         """The places near the ends of a row, from each turn that reaches one."""
         b, span = self._b, self._spans[-1]
         low, high = self._reach()
-        if self._fresh is not None:
+        if self._shape is not None:
             start, stop = self._ends_of(len(place))
             self._cleared(place, (start, b.op("min", first, stop)), (b.op("max", first, last), stop))
         width = high - low
@@ -267,7 +268,7 @@ class PullRow:
             members = [m for m in reached if steps_of(m) == steps]
             copier = self._copier(sources[steps[:-1]], moved(b, q, -steps[-1][0]), members, regular=True)
             terms += [(sign, copier.atom(a)) for m in members for sign, a in m.what.terms]
-        self._add(self._place(place, q), terms, self._fresh is not None)
+        self._add(self._place(place, q), terms, self._shape is not None)
 
     def _copier(self, source: Indices, j: Atom, members: list[Push], regular: bool) -> Copier:
         """What the members' terms are made of, for one turn of the nest. regular: no index along the row is bent."""

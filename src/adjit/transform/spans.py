@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adjit.analysis.alias import Affine
@@ -34,6 +35,14 @@ def spans_of(b: Builder, nest: Nest, affine: Affine) -> list[Span]:
         stop = _bound(copier, affine, own, head.last, head.after)
         spans.append(Span(start, stop, _rest(copier, nest, head)))
     return spans
+
+
+def some_turns(b: Builder, spans: Iterable[Span]) -> Atom:
+    """Whether the nest has turns."""
+    some: Atom = TRUE
+    for span in spans:
+        some = both(b, some, b.op("lt", span.start, span.stop))
+    return some
 
 
 def _bound(copier: Copier, affine: Affine, own: set[Sym], a: Atom, more: int) -> Atom:

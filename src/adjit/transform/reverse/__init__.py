@@ -6,6 +6,7 @@ needs of another is found by planning all of them until nothing changes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from adjit.analysis.activity import Activity
@@ -32,12 +33,15 @@ from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
 from adjit.transform.common import common
+from adjit.transform.contract import contract
 from adjit.transform.counted_records import counted_records
 from adjit.transform.custom import dissolved, with_forward
 from adjit.transform.defer import defer_stores
+from adjit.transform.fill import fill
 from adjit.transform.gather import gather
 from adjit.transform.gather_items import gather_items
 from adjit.transform.hoist import hoist
+from adjit.transform.hold import hold
 from adjit.transform.lift import lift
 from adjit.transform.parts import parts
 from adjit.transform.prepare import count_turns, filled, forward_views
@@ -71,6 +75,8 @@ class Reversed:
     passed on: `saved` (split: `kept`, `saved`).
     backward: `kept` primal parameters, `saved`, `shadows`, `seeds` -> adjoints of the active scalar parameters.
     `passed`: the forward function's atoms for what is passed on. `plans`: what was planned, function by function.
+    unset: shadows that may hold anything when the reverse function is called, which stores to all of them before it
+    adds (those of a wish for `clear` shadows).
     """
 
     forward: Function
@@ -83,6 +89,7 @@ class Reversed:
     records: tuple[tuple[str, int], ...]
     limit: Sym
     plans: tuple[tuple[Planner, Built], ...]
+    unset: frozenset[Sym]
 
 
 def reverse(function: Function, wish: Wish) -> Reversed:
@@ -102,10 +109,10 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     together = overlapping(passed_in, planner.alias)  # an array, a view of it, a list that holds it
     name = f"{function.name}_reverse"
     whole = Function(name, (), body, built[2], span=function.span, overlapping=together)
-    backward = _tidied(whole, wish.device)
+    shadows = tuple(planner.shadow_of.values())
+    backward, unset = _tidied(whole, wish.device, shadows if wish.clear else ())
     needed = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
     needed -= defined(backward.body)
-    shadows = tuple(planner.shadow_of.values())
     kept = tuple(p for p in function.params if p in needed)
     given = {*shadows, *planner.seeds, *kept}
     saved = tuple(s for s in sorted(needed, key=lambda s: s.uid) if s not in given)
@@ -131,6 +138,7 @@ def reverse(function: Function, wish: Wish) -> Reversed:
         records,
         augment.limit,
         (plan.entry, *((p, b) for _, p, b in plan.callees)),
+        unset,
     )
 
 
@@ -182,7 +190,8 @@ def _reverse_form(callee: Callee, planner: Planner, built: Built) -> Function:
         span=callee.function.span,
         overlapping=tuple(g for g in groups if len(g) > 1),
     )
-    return replace(_tidied(whole), params=whole.params)
+    tidied, _ = _tidied(whole)
+    return replace(tidied, params=whole.params)
 
 
 def _outputs(function: Function, wish: Wish) -> list[Atom]:
@@ -228,11 +237,14 @@ def _with_rules(function: Function, wish: Wish) -> Function:
     )
 
 
-def _tidied(backward: Function, device: bool = False) -> Function:
+def _tidied(
+    backward: Function, device: bool = False, clear: Sequence[Sym] = ()
+) -> tuple[Function, frozenset[Sym]]:
     """The reverse function without dead code, with its memory traffic in a good order.
 
-    On a device every turn of a parallel loop is a work item: guards stay guards, loops are not split into parts, nor
-    are their turns tied together by what one hands to the next.
+    clear: shadows that hold zeros at first; also returns those that need not. On a device every turn of a parallel loop
+    is a work item: guards stay guards, loops are not split into parts, nor are their turns tied together by what one
+    hands to the next.
     """
     backward = clean(backward)
     read = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
@@ -240,10 +252,22 @@ def _tidied(backward: Function, device: bool = False) -> Function:
     backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
     if device:
         ordered = sink(choose(common(through(clean(backward)))))
-        return clean(common(steady(clean(unread(clean(gather_items(ordered)))))))
+        return clean(common(steady(clean(unread(clean(gather_items(ordered))))))), frozenset()
     ordered = sink(choose(common(through(clean(stride(backward))))))
-    pulled = clean(common(steady(clean(unread(clean(gather(ordered)))))))
-    return clean(carry(defer_stores(signs(ascend(lift(parts(pulled)))))))
+    unset: frozenset[Sym] = frozenset()
+    for ordering in (_held, gather, fill):
+        ordered, more = ordering(ordered, frozenset(clear) - unset)
+        ordered, unset = clean(ordered), unset | more
+    pulled = clean(common(steady(clean(unread(ordered)))))
+    return clean(carry(defer_stores(signs(ascend(lift(parts(pulled))))))), unset
+
+
+def _held(function: Function, clear: Iterable[Sym]) -> tuple[Function, frozenset[Sym]]:
+    """What is pushed to several arrays written down, and those arrays not made that need not be."""
+    after, unset = hold(function, clear)
+    if after.body == function.body:
+        return function, unset
+    return contract(clean(unread(clean(after))), adjoint=True), unset
 
 
 def _planned(function: Function, wish: Wish) -> _Plan:
@@ -343,7 +367,7 @@ def _learn(calls: Calls, planner: Planner, built: Built) -> None:
     if callee is None:
         return
     callee.reads, callee.rolled = reads, rolled
-    form = _tidied(Function(callee.backward, (), built[1].block(), built[2]))
+    form, _ = _tidied(Function(callee.backward, (), built[1].block(), built[2]))
     read = free(form.body) | {a for a in form.results if isinstance(a, Sym)}
     callee.needed = tuple(k for k, p in enumerate(callee.function.params) if p in read)
 

@@ -45,7 +45,8 @@ class Wish:
     results that receive a cotangent. final: whether arrays' final values are seeded through their shadows.
     split: the reverse function works on private copies and leaves what it is given alone. watch: `debug_nans`.
     repeats: the reverse function is called several times on one forward sweep (several cotangents). device: the program
-    runs on a device, where turns of parallel loops are work items.
+    runs on a device, where turns of parallel loops are work items. clear: shadows hold zeros when the reverse function
+    is called.
     """
 
     inputs: tuple[Sym, ...]
@@ -55,6 +56,7 @@ class Wish:
     watch: bool = False
     repeats: bool = False
     device: bool = False
+    clear: bool = False
 
 
 Built = tuple[Sweep, Builder, tuple[Atom, ...], Layout]

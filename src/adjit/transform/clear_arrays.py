@@ -1,0 +1,67 @@
+"""Which arrays hold zeros and nothing else, statement by statement: for passes that store to them what would be added.
+
+An array is clear from where it is made of zeros, or from the function's start if it is a parameter that is given so,
+until the first statement of that block that knows its name. A pass that has all of it stored before it is read says so
+with `fills`: then it is made without zeros, or need not be given so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from adjit.ir.builder import Builder
+from adjit.ir.core import Alloc, Atom, Block, Const, Function, Let, Stmt, Sym
+from adjit.ir.types import Array
+from adjit.ir.visit import Rewriter, used
+
+
+class ClearArrays(Rewriter):
+    """Goes over a function and knows which arrays are clear."""
+
+    def __init__(self, clear: Iterable[Sym]):
+        """clear: parameters that hold zeros."""
+        super().__init__()
+        self._clear: dict[Sym, tuple[Atom, ...] | None] = dict.fromkeys(clear)
+        self._filled: set[Sym] = set()
+
+    def function(self, function: Function) -> tuple[Function, frozenset[Sym]]:
+        """The function, and the clear parameters that need not be."""
+        body = self._block(function.body, self._clear)
+        return replace(function, body=body), frozenset(p for p in function.params if p in self._filled)
+
+    def block(self, block: Block) -> Block:
+        return self._block(block, {})
+
+    @property
+    def any_clear(self) -> bool:
+        """Whether some array holds zeros before the statement that is looked at."""
+        return bool(self._clear)
+
+    def is_clear(self, array: Sym) -> bool:
+        """Whether the array holds zeros before the statement that is looked at."""
+        return array in self._clear
+
+    def shape(self, b: Builder, array: Sym) -> tuple[Atom, ...]:
+        """The extents of a clear array."""
+        assert isinstance(array.type, Array)
+        made = self._clear[array]
+        return made or tuple(b.dim(array, axis) for axis in range(array.type.ndim))
+
+    def fills(self, array: Sym) -> None:
+        """The statement that is looked at stores to all of the clear array, and reads none of it before."""
+        self._filled.add(array)
+
+    def _block(self, block: Block, clear: dict[Sym, tuple[Atom, ...] | None]) -> Block:
+        outer, self._clear = self._clear, clear
+        out: list[Stmt] = []
+        for stmt in block:
+            out += self.stmt(stmt)
+            if isinstance(stmt, Alloc) and isinstance(stmt.fill, Const) and stmt.fill.value == 0:
+                self._clear[stmt.target] = stmt.shape
+            elif self._clear and not (isinstance(stmt, Let) and stmt.op == "dim"):
+                for array in used((stmt,)):
+                    self._clear.pop(array, None)
+        self._clear = outer
+        filled = self._filled
+        return tuple(replace(s, fill=None) if isinstance(s, Alloc) and s.target in filled else s for s in out)
