@@ -95,6 +95,36 @@ def test_errors_in_kernels():
         strict(*to_device((np.zeros(4), X)), ndrange=4)
 
 
+def test_powers_of_integers():
+    """One exponent for all work items is tested before the launch; one that each has of its own may raise."""
+
+    @aj.kernel
+    def steady(y, x, n):
+        i, j = aj.index(2)
+        y[i, j] = x[i, j] * (i + 2) ** (n - 1)
+
+    @aj.kernel
+    def own(y, x, n):
+        i = aj.index()
+        y[i] = x[i] * 2 ** n[i]
+
+    def launched(x, n):
+        y = np.zeros(x.shape)
+        steady(y, x, n, ndrange=x.shape)
+        return np.sum(y)
+
+    x, y = np.reshape(X, (2, 2)), np.zeros((2, 2))
+    there, out = to_device((x, y))
+    with pytest.raises(ValueError, match="make its base a float"):
+        steady(out, there, 0, ndrange=(2, 2))
+    same(out, y)
+    steady(out, there, 4, ndrange=(2, 2))
+    same(out, x * [[8.0], [27.0]])
+    same(aj.grad(launched)(there, 3), np.array([[4.0, 4.0], [9.0, 9.0]]))
+    with pytest.raises(aj.UnsupportedError, match="it may raise"):
+        own(*to_device((np.zeros(4), X, np.ones(4, int))), ndrange=4)
+
+
 def test_large_local_arrays():
     @aj.kernel
     def large(y):

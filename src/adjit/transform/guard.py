@@ -1,18 +1,13 @@
-"""What raises in the user's program and not in the compiled one raises by itself.
+"""Divisions of Python's error model in a program that is compiled under NumPy's raise by themselves.
 
-Divisions of Python's error model in a program that is compiled under NumPy's:
 t = a / b     ->   if b == 0: raise ZeroDivisionError("division by zero");  t = a / b
 t = a ** b    ->   (integers) if a == 0 and b < 0: raise ...;  t = a ** b
-
-Powers of integers in plain functions, which compiled code cuts off to integers where Python makes floats:
-t = a ** b    ->   if b < 0: raise ValueError(...);  t = a ** b     unless b is proven not to be negative
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from adjit.analysis.ranges import nonnegative
 from adjit.frontend.options import DIVISIONS
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import Atom, Const, Function, Let, Raise, Stmt, Sym
@@ -75,33 +70,3 @@ def guard(function: Function, guarded: frozenset[Sym]) -> Function:
     wide = {a for s in lets if s.op == "cast" and s.target in guarded for a in s.args if isinstance(a, Sym)}
     guarded |= wide
     return replace(function, body=_Guard(guarded).block(function.body))
-
-
-class _GuardPowers(Rewriter):
-    def __init__(self, counts: set[Sym]):
-        super().__init__()
-        self._counts = counts
-
-    def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        if not (isinstance(stmt, Let) and stmt.op == "pow" and self._may_cut_off(stmt)):
-            return (self.rebuild(stmt),)
-        b = Builder(stmt.span)
-        test = _compared(b, "lt", stmt.args[1])
-        if test is None:
-            return (self.rebuild(stmt),)
-        b.if_(test, (Raise("ValueError", (_CUT_OFF,), stmt.span),))
-        return (*b.block(), self.rebuild(stmt))
-
-    def _may_cut_off(self, let: Let) -> bool:
-        signed = all(isinstance(a.type, Scalar) and a.type.is_int for a in (*let.args, let.target))
-        return signed and let.args[1] not in self._counts
-
-
-_CUT_OFF = "an integer to a negative power is no integer: make its base a float"
-
-
-def guard_powers(function: Function) -> Function:
-    """The typed plain function with guards before powers of integers (see the module)."""
-    if not any(isinstance(s, Let) and s.op == "pow" for s in walk(function.body)):
-        return function
-    return replace(function, body=_GuardPowers(nonnegative(function)).block(function.body))

@@ -15,7 +15,8 @@ from adjit.ir.core import Function, Sym
 from adjit.ir.structure import Leaf, Spec, TupleSpec, leaves
 from adjit.ir.visit import everywhere
 from adjit.rules.custom import CustomFunction
-from adjit.transform.guard import guard, guard_powers
+from adjit.transform.guard import guard
+from adjit.transform.guard_powers import guard_powers
 from adjit.transform.interchange import interchange
 from adjit.transform.reshape import reshaped
 from adjit.transform.scalarise import scalarise
