@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import adjit as aj
+from adjit.api.compare import Comparison
 
 
 @aj.custom_vjp
@@ -181,3 +182,27 @@ def test_the_edge_of_a_domain_is_told(uncompiled: None) -> None:
         )  # its derivative is infinite, which no difference agrees with
     with pytest.raises(ValueError, match="math domain error"):  # the plain call's own
         aj.check_grad(lambda x: math.sqrt(x), -1.0)
+
+
+def with_a_large_constant(x, scale):
+    return 1e13 + scale * x[0] * x[0]
+
+
+@pytest.mark.parametrize(
+    ("f", "said"), [(roots, r"with x\[3210\] changed by"), (with_a_large_constant, "do not settle")]
+)
+def test_an_edge_is_looked_for_by_halves(uncompiled: None, f: Any, said: str) -> None:
+    """And not at all where nothing raised: a call for each component takes long."""
+    x = np.full(5000, 0.3)
+    x[3210] = 0.0
+    comparison, calls = Comparison(f, (x, 2.0), {}), 0
+
+    def counted(args: tuple[Any, ...]) -> Any:
+        nonlocal calls
+        calls += 1
+        return f(*args)
+
+    comparison._plain_call = counted  # type: ignore[method-assign]
+    with pytest.raises(aj.CheckError, match=said):
+        comparison.run()
+    assert 0 < calls < 1500

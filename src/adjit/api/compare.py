@@ -27,6 +27,9 @@ _SETTLED = 1e-2
 _OUTSIDE = (ArithmeticError, ValueError, LookupError, AssertionError)
 """What a function raises at numbers that it is not defined for."""
 
+_Place = tuple[int, tuple[int, ...], complex]
+"""A component: of which float leaf, where in it, 1 or 1j for the imaginary axis."""
+
 
 class Comparison:
     """One function at one set of arguments. Nothing here touches the arguments themselves."""
@@ -53,7 +56,8 @@ class Comparison:
             isinstance(self.source.base, Dispatcher) and not getattr(self.source.base, "_can_compile", True)
         )
         self.rng = np.random.default_rng(0)
-        self.edge = ""  # what differences meet where f is not defined
+        self.outside = False  # whether differences came to where f raises
+        self.edge = ""  # what they met there
 
     def run(self) -> CheckReport:
         value_error = self._values()
@@ -144,6 +148,7 @@ class Comparison:
             except _OUTSIDE as error:
                 if isinstance(error, AdjitError):
                     raise
+                self.outside = True
                 return np.full(2, np.nan)
             return np.array([_dot(weights, out), float(out[0]) if self.scalar else 0.0])
 
@@ -249,7 +254,7 @@ class Comparison:
             places = [places[j] for j in self.rng.choice(len(places), _COMPONENTS, replace=False)]
         column, worst = (1 if kind == "joint" else 0), (0.0, "")
         for k, i, unit in places:
-            slopes = self._differences(self._along(k, i, unit), weights)
+            slopes = self._differences(self._along([(k, i, unit)]), weights)
             slope = _best(slopes, column).slope / _size(self.at[k])
             found = float((np.asarray(gradient[k])[i] * unit).real)
             gap = abs(found - slope) if np.isfinite(found) else np.inf
@@ -261,20 +266,31 @@ class Comparison:
         return f"; worst{weighted}: {worst[1]}" if worst[1] else ""
 
     def _edge(self) -> str:
-        """The first component by which the smallest steps come to where f raises, and what; "" where there is none."""
-        for k, i, unit in self._places():
-            for h in (STEPS[-1], -STEPS[-1]):
-                try:
-                    self._moved_outputs(self._along(k, i, unit), h)
-                except _OUTSIDE as error:
-                    if isinstance(error, AdjitError):
-                        raise
-                    what = f"{self._said(k, i, unit)} changed by {h * _size(self.at[k]):.0e}"
+        """A component by which the smallest steps come to where f raises, and what; "" where none was found."""
+        for h in (STEPS[-1], -STEPS[-1]) if self.outside else ():
+            places = self._places()
+            while len(places) > _COMPONENTS:
+                first, second = places[: len(places) // 2], places[len(places) // 2 :]
+                places = first if self._raised(first, h) else second
+            for place in places:
+                error = self._raised([place], h)
+                if error is not None:
+                    what = f"{self._said(*place)} changed by {h * _size(self.at[place[0]]):.0e}"
                     return f"with {what} it raises {type(error).__name__}: {error}"
         return ""
 
-    def _places(self) -> list[tuple[int, tuple[int, ...], complex]]:
-        """Every component: of which leaf, where in it, along which axis."""
+    def _raised(self, places: Sequence[_Place], h: float) -> Exception | None:
+        """What f raises where these components are changed."""
+        try:
+            self._moved_outputs(self._along(places), h)
+        except _OUTSIDE as error:
+            if isinstance(error, AdjitError):
+                raise
+            return error
+        return None
+
+    def _places(self) -> list[_Place]:
+        """Every component."""
         return [
             (k, i, unit)
             for k, v in enumerate(self.at)
@@ -282,10 +298,11 @@ class Comparison:
             for unit in ((1.0, 1j) if np.iscomplexobj(v) else (1.0,))
         ]
 
-    def _along(self, k: int, i: tuple[int, ...], unit: complex) -> list[Any]:
-        """The direction of one component."""
+    def _along(self, places: Sequence[_Place]) -> list[Any]:
+        """The direction of these components."""
         direction = [np.zeros(np.shape(v), complex if np.iscomplexobj(v) else float) for v in self.at]
-        direction[k][i] = unit * _size(self.at[k])
+        for k, i, unit in places:
+            direction[k][i] = unit * _size(self.at[k])
         return direction
 
     def _said(self, k: int, i: tuple[int, ...], unit: complex) -> str:

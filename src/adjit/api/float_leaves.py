@@ -61,9 +61,9 @@ def copied(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {k: _map(v, lambda leaf: cast(leaf, False)) for k, v in kwargs.items()}
 
 
-def moved(a: Any, moved: Iterator[Any]) -> Any:
+def moved(a: Any, numbers: Iterator[Any]) -> Any:
     """An argument with other numbers at its float leaves."""
-    return _map(a, lambda v: _like(v, next(moved)) if is_float(v) else v)
+    return _map(a, lambda v: _like(v, next(numbers)) if is_float(v) else v)
 
 
 def _like(v: Any, new: Any) -> Any:
