@@ -159,16 +159,68 @@ def test_arrays_that_are_read_or_in_part_written_keep_their_zeros() -> None:
     np.testing.assert_array_equal(aj.grad(in_a_branch)(u, 1), 2 * u)
 
 
-def test_far_terms_and_many_terms_are_not_held() -> None:
-    def many(a, b, c, d, x):
-        for i in range(1, len(a) - 1):
-            x[i] += a[i] * b[i] * c[i] * d[i]
-            x[i + 1] += a[i] * b[i] * c[i] + d[i]
-            x[i - 1] += a[i] * b[i] + c[i] * d[i]
+def near(a, b, c, d, x):
+    for i in range(1, len(a) - 1):
+        w = a[i] * b[i] * c[i] * d[i]
+        x[i] += w
+        x[i + 1] -= w
 
-    args = tuple(np.ones((5, 8)))
-    function = ordered(typed(many, *args))
+
+def far(a, b, c, d, x):
+    for i in range(1, len(a) - 5):
+        w = a[i] * b[i] * c[i] * d[i]
+        x[i] += w
+        x[i + 5] -= w
+
+
+def many(a, b, c, d, x):
+    for i in range(1, len(a) - 1):
+        x[i] += a[i] * b[i] * c[i] * d[i]
+        x[i + 1] += a[i] * b[i] * c[i] + d[i]
+        x[i - 1] += a[i] * b[i] + c[i] * d[i]
+
+
+def cheap(a, b, c, d, x):
+    for i in range(1, len(a) - 1):
+        x[i] += a[i]
+        x[i + 1] -= a[i]
+
+
+def read_too(a, b, c, d, x):
+    for i in range(1, len(a) - 1):
+        w = a[i] * b[i] * c[i] * d[i]
+        x[i] += w
+        x[i + 1] -= w * x[i - 1]
+
+
+@pytest.mark.parametrize(
+    ("f", "held"), [(near, True), (far, False), (many, False), (cheap, False), (read_too, False)]
+)
+def test_what_is_held(f: Any, held: bool) -> None:
+    """One number that goes to places near by, and is made of more than it takes to write it down and read it."""
+    function = ordered(typed(f, *np.ones((5, 12))))
     after, unset = hold(function, [p for p in function.params if p.name == "x"])
-    assert not unset
-    assert not any(isinstance(s, Alloc) for s in walk(after.body))
-    assert contract(after).body == after.body
+    assert {p.name for p in unset} == ({"x"} if held else set())
+    assert any(isinstance(s, Alloc) for s in walk(after.body)) == held
+    assert held or after is function
+
+
+def filling(adjoint: bool) -> bool:
+    """Whether an array of an extent that may be negative is taken out."""
+
+    def program(a, n, y):
+        t = np.empty(n - 1)
+        for i in range(n - 1):
+            t[i] = a[i] * a[i + 1]
+        for i in range(n - 1):
+            y[i] = t[i]
+
+    function = ordered(typed(program, np.ones(5), 5, np.ones(5)))
+    assert any(isinstance(s, Alloc) for s in walk(function.body))
+    after = contract(function, adjoint=adjoint)
+    return not any(isinstance(s, Alloc) for s in walk(after.body))
+
+
+def test_extents_of_adjoint_code_are_not_negative() -> None:
+    assert filling(adjoint=True)
+    assert not filling(adjoint=False)

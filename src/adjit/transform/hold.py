@@ -33,11 +33,13 @@ _FAR = 4
 
 
 def hold(function: Function, clear: Iterable[Sym] = ()) -> tuple[Function, frozenset[Sym]]:
-    """The function with what is pushed to several arrays written down (see the module).
+    """The function with what is pushed to several arrays written down (see the module); itself where nothing is.
 
     clear: parameters that hold zeros. Returns also those that need not: all of them is stored before it is read.
     """
-    return _Hold(function, clear).function(function)
+    h = _Hold(function, clear)
+    after, unset = h.function(function)
+    return (after, unset) if h.any_held else (function, frozenset())
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class _Held:
     pad: tuple[int, ...]
 
 
-Terms = dict[Sym, tuple[int, Sym]]
+Signs = dict[Sym, tuple[int, Sym]]
 """For what is pushed: that it is so many times, 1 or -1, another number that is pushed."""
 
 
@@ -57,6 +59,7 @@ class _Hold(ClearArrays):
     def __init__(self, function: Function, clear: Iterable[Sym]):
         super().__init__(clear)
         self._scatters = Scatters(function)
+        self.any_held = False
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         made = self._held(stmt) if isinstance(stmt, Loop) and self.any_clear else None
@@ -75,6 +78,7 @@ class _Hold(ClearArrays):
         terms = _terms(nest, groups)
         if not groups or terms is None or not self._pays(nest, groups, terms):
             return None
+        self.any_held = True
         b = Builder(loop.span, simplify=True)
         spans = spans_of(b, nest, affine)
         pad = tuple(max(m.offset[k] for g in groups for m in g.members) for k in range(len(nest.loops)))
@@ -90,7 +94,7 @@ class _Hold(ClearArrays):
             self.fills(group.array)
         return b.block()
 
-    def _pays(self, nest: Nest, groups: Sequence[Group], terms: Terms) -> bool:
+    def _pays(self, nest: Nest, groups: Sequence[Group], terms: Signs) -> bool:
         """Whether fewer arrays are written and read than would be read again."""
         again = here = 0
         for g in groups:
@@ -167,10 +171,10 @@ class _Places:
         return total
 
 
-def _terms(nest: Nest, groups: Sequence[Group]) -> Terms | None:
+def _terms(nest: Nest, groups: Sequence[Group]) -> Signs | None:
     """What is pushed; None where a constant is."""
     lets = {s.target: s for s in nest.body if isinstance(s, Let)}
-    found: Terms = {}
+    found: Signs = {}
     known: dict[object, tuple[int, Sym]] = {}
     for a in (a for g in groups for m in g.members for _, a in m.what.terms):
         if not isinstance(a, Sym):
