@@ -147,9 +147,7 @@ class Lowering:
         self.dependencies: dict[object, None] = {}
         self.prefixes: dict[Sym, tuple[Sym, tuple[Atom, ...]]] = {}
         self.lists: set[Sym] = set()
-        self.defaults: dict[
-            Sym, tuple[str, str]
-        ] = {}  # arrays that are default values: of which parameter of what
+        self.defaults: dict[Sym, tuple[str, str]] = {}  # arrays: default values of which parameter of what
         self.shown: dict[Sym, Copy] = {}  # copies that stand for views that may have a name
         self.lengths: dict[Sym, int] = {}
         self.head: list[Stmt] = []
