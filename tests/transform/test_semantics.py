@@ -32,6 +32,7 @@ from adjit.transform.fill import fill
 from adjit.transform.gather import gather
 from adjit.transform.hoist import hoist
 from adjit.transform.hold import hold
+from adjit.transform.join import join
 from adjit.transform.prepare import count_turns, forward_views
 from adjit.transform.reverse import Wish, reverse
 from adjit.transform.reverse.growing import growing
@@ -76,6 +77,7 @@ TIDYING: list[Pass] = [
     choose,
     sink,
     lambda f: hold(f)[0],
+    lambda f: join(f)[0],
     lambda f: gather(f)[0],
     lambda f: fill(f)[0],
     ascend,

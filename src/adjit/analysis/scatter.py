@@ -119,7 +119,7 @@ class Scatters:
     """Finds the groups of a function's nests."""
 
     def __init__(self, function: Function):
-        self._distinct = Distinct(function, Alias(function))
+        self.distinct = Distinct(function, Alias(function))
         self._ranges = ranges_of(function)
         self.affine = Affine(Regions(function).definition, self._ranges.bounds)
         self._bends: tuple[Nest, Bends] | None = None
@@ -137,7 +137,7 @@ class Scatters:
         return [group for array in arrays for group in self._groups(nest, array, own, touched)]
 
     def _groups(self, nest: Nest, array: Sym, own: set[Sym], touched: _Touched) -> list[Group]:
-        if any(not self._distinct.surely(array, a) for a in touched.others(array)):
+        if any(not self.distinct.surely(array, a) for a in touched.others(array)):
             return []
         found, others = touched.increments(array)
         groups: list[Group] = []
@@ -206,7 +206,7 @@ class Scatters:
     def _unchanged(self, nest: Nest, load: Load, touched: _Touched) -> bool:
         """Whether no store of an earlier turn, or of this one before it, can change what is loaded."""
         for store in touched.stores:
-            if self._distinct.surely(store.array, load.array) or self._parted(nest, store, load):
+            if self.distinct.surely(store.array, load.array) or self._parted(nest, store, load):
                 continue
             if store.array != load.array or touched.order[id(store)] < touched.order[id(load)]:
                 return False

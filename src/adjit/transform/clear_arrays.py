@@ -56,7 +56,10 @@ class ClearArrays(Rewriter):
         outer, self._clear = self._clear, clear
         out: list[Stmt] = []
         for stmt in block:
-            out += self.stmt(stmt)
+            made = self.stmt(stmt)
+            out += made
+            if not made:
+                continue  # it stands elsewhere
             if isinstance(stmt, Alloc) and isinstance(stmt.fill, Const) and stmt.fill.value == 0:
                 self._clear[stmt.target] = stmt.shape
             elif self._clear and not (isinstance(stmt, Let) and stmt.op == "dim"):

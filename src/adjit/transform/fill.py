@@ -15,13 +15,11 @@ from dataclasses import replace
 
 from adjit.analysis.scatter import Group, Nest, Scatters, fills_box, steady_bounds
 from adjit.ir.builder import Builder
-from adjit.ir.core import Atom, Function, Loop, Stmt, Store, Sym
+from adjit.ir.core import Function, Loop, Stmt, Store, Sym
 from adjit.transform.clear_arrays import ClearArrays
 from adjit.transform.clear_outside import clear_outside
 from adjit.transform.spans import Span, moved, some_turns, spans_of
-
-Terms = tuple[tuple[int, Atom], ...]
-"""What is added up, each with a sign."""
+from adjit.transform.sums import Term, summed
 
 
 def fill(function: Function, clear: Iterable[Sym] = ()) -> tuple[Function, frozenset[Sym]]:
@@ -55,7 +53,7 @@ class _Fill(ClearArrays):
         for group in groups:
             self._clear_rest(b, nest, group, spans)
             self.fills(group.array)
-        sums: dict[int, Terms] = {}
+        sums: dict[int, tuple[Term, ...]] = {}
         for group in groups:
             stores = [id(m.what.store) for m in group.members]
             sums |= dict.fromkeys(stores, ())
@@ -78,7 +76,7 @@ def _own_places(nest: Nest, group: Group) -> bool:
     return len(group.members) == stores and len(offsets) == 1 and fills_box(nest, group)
 
 
-def _with_stores(loop: Loop, sums: Mapping[int, Terms]) -> Loop:
+def _with_stores(loop: Loop, sums: Mapping[int, tuple[Term, ...]]) -> Loop:
     """The nest with these stores as stores of sums; those of nothing are dropped."""
     body: list[Stmt] = []
     for s in loop.body:
@@ -88,16 +86,8 @@ def _with_stores(loop: Loop, sums: Mapping[int, Terms]) -> Loop:
             assert isinstance(s, Store)
             if sums[id(s)]:
                 b = Builder(s.span, simplify=True)
-                total = _sum(b, sums[id(s)])
+                total = summed(b, None, sums[id(s)])
                 body += (*b.block(), replace(s, value=total, update=""))
         else:
             body.append(s)
     return replace(loop, body=tuple(body))
-
-
-def _sum(b: Builder, terms: Terms) -> Atom:
-    (sign, total), *rest = terms
-    total = total if sign > 0 else b.op("neg", total)
-    for sign, a in rest:
-        total = b.op("add" if sign > 0 else "sub", total, a)
-    return total

@@ -63,7 +63,7 @@ class _Gather(ClearArrays):
         if nest is None or not steady_bounds(nest):
             return None
         bends = self._scatters.bends(nest)
-        groups = [g for g in self._scatters.of(nest) if _pays(nest, bends, g)]
+        groups = [g for g in self._scatters.of(nest) if pays(nest, bends, g)]
         groups = [g for g in groups if not loop.results or not _must_fit(g)]
         if not groups:
             return None
@@ -81,7 +81,7 @@ class _Gather(ClearArrays):
                     shape = self.shape(b, group.array)
                     self.fills(group.array)
                 Pull(b, nest, group, spans, bends, positive, shape).build()
-            left = _without(loop, {id(m.what.store) for g in groups for m in g.members})
+            left = without(loop, {id(m.what.store) for g in groups for m in g.members})
             b.extend(() if left is None else (left,))
         if fits == TRUE:
             return (*b.block(), *made)
@@ -106,7 +106,7 @@ def _fits(b: Builder, groups: list[Group], spans: list[Span]) -> Atom:
     return every
 
 
-def _pays(nest: Nest, bends: Bends, group: Group) -> bool:
+def pays(nest: Nest, bends: Bends, group: Group) -> bool:
     """Whether the increments overlap, near by, and are cheap enough to be computed once for each place."""
     places = {(m.offset, m.bends) for m in group.members}
     offsets = {m.offset for m in group.members} | (
@@ -132,12 +132,12 @@ def _cheap(s: Let | Load, bends: Bends) -> bool:
     return s.op in _TESTS and all(a.type == INT64 for a in s.args)
 
 
-def _without(loop: Loop, gone: set[int]) -> Loop | None:
+def without(loop: Loop, gone: set[int]) -> Loop | None:
     """The nest without some of its stores; None if it does nothing more."""
     body: list[Stmt] = []
     for s in loop.body:
         if isinstance(s, Loop):
-            inner = _without(s, gone)
+            inner = without(s, gone)
             body += () if inner is None else (inner,)
         elif id(s) not in gone:
             body.append(s)

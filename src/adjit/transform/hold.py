@@ -25,6 +25,7 @@ from adjit.ir.types import Array, Scalar
 from adjit.transform.clear_arrays import ClearArrays
 from adjit.transform.clear_outside import clear_outside
 from adjit.transform.spans import Span, moved, some_turns, spans_of
+from adjit.transform.sums import Term, summed
 
 _MOST_TERMS = 2
 """So many numbers of a turn are written down at most."""
@@ -156,19 +157,16 @@ class _Places:
         b.loop(Loop(p, ZERO, extents[level], ONE, *flows, loop.span, parallel=loop.parallel, note=note))
 
     def _total(self, place: Sequence[Atom]) -> Atom:
-        b, total = self._b, None
+        b, terms = self._b, list[Term]()
         for m in self._group.members:
             for sign, a in m.what.terms:
                 assert isinstance(a, Sym)
                 turned, of = self._held[a]
                 at = zip(place, m.offset, of.pad, strict=True)
-                x = b.load(of.array, tuple(moved(b, p, pad - o) for p, o, pad in at))
-                if total is None:
-                    total = x if sign * turned > 0 else b.op("neg", x)
-                else:
-                    total = b.op("add" if sign * turned > 0 else "sub", total, x)
-        assert total is not None
-        return total
+                terms.append(
+                    (sign * turned, b.load(of.array, tuple(moved(b, p, pad - o) for p, o, pad in at)))
+                )
+        return summed(b, None, terms)
 
 
 def _terms(nest: Nest, groups: Sequence[Group]) -> Signs | None:

@@ -13,6 +13,7 @@ from adjit.ir.notes import Pulled
 from adjit.ir.types import INT64
 from adjit.transform.copier import Copier
 from adjit.transform.spans import Span, added, both, made_of, moved
+from adjit.transform.sums import Term, summed
 
 Indices = tuple[Atom, ...]
 Step = tuple[int, Kinds]
@@ -263,7 +264,7 @@ class PullRow:
     ) -> None:
         """All increments of place q, which are those of `reached`."""
         b = self._b
-        terms: list[tuple[int, Atom]] = []
+        terms: list[Term] = []
         for steps in dict.fromkeys(map(steps_of, reached)):
             members = [m for m in reached if steps_of(m) == steps]
             copier = self._copier(sources[steps[:-1]], moved(b, q, -steps[-1][0]), members, regular=True)
@@ -292,16 +293,10 @@ class PullRow:
             found[axis] = i
         return tuple(found[axis] for axis in range(len(found)))
 
-    def _add(self, index: Indices, terms: list[tuple[int, Atom]], first: bool = False) -> None:
+    def _add(self, index: Indices, terms: list[Term], first: bool = False) -> None:
         """Add to an element, which is known to be zero if these are the first terms that it gets."""
         b, array = self._b, self._group.array
-        total: Atom | None = None if first else b.load(array, index)
-        for sign, a in terms:
-            if total is None:
-                total = a if sign > 0 else b.op("neg", a)
-            else:
-                total = b.op("add" if sign > 0 else "sub", total, a)
-        assert total is not None
+        total = summed(b, None if first else b.load(array, index), terms)
         b.store(array, index, total, "" if first else "add")
 
 

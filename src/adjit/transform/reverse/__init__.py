@@ -42,6 +42,7 @@ from adjit.transform.gather import gather
 from adjit.transform.gather_items import gather_items
 from adjit.transform.hoist import hoist
 from adjit.transform.hold import hold
+from adjit.transform.join import join
 from adjit.transform.lift import lift
 from adjit.transform.parts import parts
 from adjit.transform.prepare import count_turns, filled, forward_views
@@ -255,7 +256,7 @@ def _tidied(
         return clean(common(steady(clean(unread(clean(gather_items(ordered))))))), frozenset()
     ordered = sink(choose(common(through(clean(stride(backward))))))
     unset: frozenset[Sym] = frozenset()
-    for ordering in (_held, gather, fill):
+    for ordering in (_held, join, gather, fill):
         ordered, more = ordering(ordered, frozenset(clear) - unset)
         ordered, unset = clean(ordered), unset | more
     pulled = clean(common(steady(clean(unread(ordered)))))
