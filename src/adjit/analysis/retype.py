@@ -366,7 +366,8 @@ class Retyper:
         index = None if loop.index is None else self._sym(loop.index, span)
         body, nexts, stop = self._branch(loop.body, loop.nexts, params, loop.stop, span)
         flows = (params, inits, body, nexts, results, stop)
-        return Loop(index, lo, hi, step, *flows, span, loop.at_once, loop.parallel, loop.note, loop.asked)
+        said = (loop.at_once, loop.parallel, loop.note, loop.asked, loop.free)
+        return Loop(index, lo, hi, step, *flows, span, *said)
 
     def _bound(self, bound: Atom, span: Span) -> Atom:
         """A bound of a range; under NumPy's rules every integer is an int64 index."""

@@ -265,6 +265,7 @@ class Loop:
     note: what a pass decided about the loop, for those who read the program.
     asked: an array statement of a dispatcher with `parallel=True`: it is to be a parallel loop where its turns are
     proven to be such, sums over whole arrays in any order (`transform.parallel_nests`).
+    free: a part of a parallel loop, whose sums of floats may be added up in any order (`codegen.loose`).
     """
 
     index: Sym | None
@@ -282,6 +283,7 @@ class Loop:
     parallel: bool = False
     note: Note | None = None
     asked: bool = False
+    free: bool = False
 
 
 @node

@@ -249,6 +249,7 @@ def _turns(p: _Parser, line: Line, depth: int, index: Sym | None, bounds: tuple[
     at_once = line.has(" at once")
     parallel = line.has(" in parallel")
     asked = line.has(" asked")
+    free = line.has(" free")
     if line.has(" carry ("):
         while not line.has(")"):
             if params:
@@ -277,6 +278,7 @@ def _turns(p: _Parser, line: Line, depth: int, index: Sym | None, bounds: tuple[
         at_once,
         parallel,
         asked=asked,
+        free=free,
     )
 
 

@@ -220,6 +220,7 @@ class _Printer:
         head += " at once" if stmt.at_once else ""
         head += " in parallel" if stmt.parallel else ""
         head += " asked" if stmt.asked else ""
+        head += " free" if stmt.free else ""
         self.emit(d, f"{head}{f' carry ({carried})' if carried else ''}:")
         self.block(stmt.body, d + 1)
         if stmt.nexts:

@@ -307,7 +307,7 @@ class Rewriter:
                 nexts, stop = self.atoms(stmt.nexts), opt(stmt.stop)
                 results = tuple([self.define(r) for r in stmt.results])
                 flows = (params, inits, body, nexts, results, stop)
-                said = (stmt.at_once, stmt.parallel, stmt.note, stmt.asked)
+                said = (stmt.at_once, stmt.parallel, stmt.note, stmt.asked, stmt.free)
                 return Loop(index, lo, hi, step, *flows, stmt.span, *said)
             case If():
                 cond = self.atom(stmt.cond)

@@ -17,7 +17,7 @@ from adjit.analysis.alias import Alias, first_stores
 from adjit.analysis.certain_races import refuse_certain_races
 from adjit.codegen.accumulate import accumulated
 from adjit.codegen.columns import columns_of
-from adjit.codegen.loose import loose
+from adjit.codegen.loose import loose, loose_parts
 from adjit.codegen.module import Module, Unit, render
 from adjit.codegen.names import is_reserved
 from adjit.errors import ArgumentError, UnsupportedError
@@ -389,6 +389,8 @@ def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = 
     function = function if adjoint else everywhere(function, values_only)
     if not adjoint and not request.place:  # adjoint code has been put in order with its loops in parts
         function = everywhere(function, lambda f: clean(parts(f), keep_raising=True))
+        if os.environ.get("ADJIT_UNCOMPILED") != "1":
+            function = everywhere(function, loose_parts)
     if os.environ.get("ADJIT_VERIFY") == "1":
         verify(function)
     return Unit(

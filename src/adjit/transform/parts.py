@@ -297,7 +297,7 @@ class _Writer:
         if self._turned():
             body, nexts = self._upwards(body)
         flows = {"inits": tuple(inits), "body": body, "nexts": nexts, "results": results}
-        b.loop(replace(loop, lo=turns.lo, hi=turns.hi, step=turns.step, **flows))
+        b.loop(replace(loop, lo=turns.lo, hi=turns.hi, step=turns.step, free=True, **flows))
         for k, sums in self._sums.items():
             b.store(sums, (part,), results[k])
         self._ahead.ends(part, results)
