@@ -266,7 +266,7 @@ def _tidied(
 def _held(function: Function, clear: Iterable[Sym]) -> tuple[Function, frozenset[Sym]]:
     """What is pushed to several arrays written down, and those arrays not made that need not be."""
     after, unset = hold(function, clear)
-    if after.body == function.body:
+    if after is function:
         return function, unset
     return contract(clean(unread(clean(after))), adjoint=True), unset
 
