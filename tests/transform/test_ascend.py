@@ -237,10 +237,62 @@ def carried_sum(a, b):
     return s
 
 
+def rows_of_a_record(a, b):
+    c = a.shape[0] * b.shape[0]
+    for i in range(a.shape[0] - 1, -1, -1):
+        for j in range(b.shape[0] - 1, -1, -1):
+            c -= 1
+            b[j] += a[i] * np.sin(c)
+        c -= 2
+    return c
+
+
+def empty_rows(a, b):
+    c = 5
+    for i in range(a.shape[0] - 1, -1, -1):
+        c -= b.shape[0]
+        for j in range(b.shape[0], 2):
+            c -= 3
+            b[j] += a[i]
+        b[0] += a[i] * c
+    return c
+
+
+def triangle_of_a_record(a, b):
+    c = 0
+    for i in range(a.shape[0] - 1, -1, -1):
+        for j in range(i):
+            c += 1
+            b[j] += a[i] * np.sin(c)
+    return c
+
+
+def cursor_moved_by_a_cursor(a, b):
+    c = 0
+    d = 1
+    for i in range(a.shape[0] - 1, -1, -1):
+        for j in range(2):
+            b[j] += a[i] * np.sin(c)
+        c += d
+        d += 1
+    return c
+
+
+def cursor_in_a_branch(a, b):
+    c = 0
+    for i in range(a.shape[0] - 1, -1, -1):
+        for j in range(2):
+            if a[i] > 0.0:
+                c += 1
+            b[j] += a[i] * c
+    return c
+
+
 @pytest.mark.parametrize(
     ("program", "turned"),
     [
-        (outer_product, True), (counter_inside, True), (rows_in_order, False), (read_by_another_turn, False),
+        (rows_of_a_record, True), (empty_rows, True), (triangle_of_a_record, False),
+        (cursor_moved_by_a_cursor, False), (cursor_in_a_branch, False), (outer_product, True), (counter_inside, True), (rows_in_order, False), (read_by_another_turn, False),
         (sum_read_inside, False), (load_read_inside, False), (store_on_the_way, False), (carried_sum, False),
     ],
 )  # fmt: skip
@@ -286,6 +338,8 @@ def nest_source(seed: int) -> str:
         f"        for j in range({r.choice(('n', 'i', '1, n'))}):",
         *statements("            ", True, r.randint(1, 3)),
     ]
+    if r.random() < 0.4:
+        lines.append(f"            k {r.choice(('+=', '-='))} {r.choice(('1', 'n', 'i'))}")
     lines += statements("        ", False, r.randint(0, 1))
     if r.random() < 0.4:
         lines.append("        k += 1")

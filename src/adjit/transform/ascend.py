@@ -4,6 +4,9 @@
     ->  s = 0; for j in range(k + 1, n): x = record[j - n + c]; d[k, j] += x; s += x * y[j]; a[i, j] = 0
         d[i, k] += s
 
+A cursor may move by any number that is the same in all turns, through loops inside too (`analysis/carried.py`): where
+row after row of a record is read, it moves by the length of a row.
+
 A loop that runs upwards, without a carried cursor, and whose sum into one element is not in memory, is one that LLVM
 vectorises (0.27 ns a turn in place of 3.6 for the loop above, without records). A loop around others upwards reads
 memory in the order in which the processor fetches ahead (a sparse product's reverse takes half the time, that of an LU
@@ -14,10 +17,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from adjit.analysis.carried import Amount, Carried, Count
 from adjit.analysis.increments import Increment, increments
 from adjit.analysis.turns import Turns, sum_of
 from adjit.ir.builder import Builder, const_of
-from adjit.ir.core import ONE, Atom, Const, Function, Let, Load, Loop, Stmt, Store, Sym, fresh
+from adjit.ir.core import ONE, Atom, Const, Function, Load, Loop, Stmt, Store, Sym, fresh
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, defined, substitute
 
@@ -94,20 +98,21 @@ class _Ascend(Rewriter):
         """The loop from its last turn to its first; itself where it carries more than counters (if innermost, sums)."""
         assert loop.lo is not None
         assert loop.hi is not None
-        counters: dict[int, int] = {}
+        carried = Carried(loop)
+        counters: dict[int, Amount] = {}
         for k, (p, after) in enumerate(zip(loop.params, loop.nexts, strict=True)):
-            by = self._change(p, after, loop)
-            if by is not None:
-                counters[k] = by
+            kind = carried.of(k) if p.type == INT64 else None
+            if isinstance(kind, Count):
+                counters[k] = kind.by
             elif nested or sum_of(p, after, loop) is None:
                 return loop
         lo, hi = (b.cast(a, INT64) for a in (loop.lo, loop.hi))
         assert loop.index is not None
         env: dict[Sym, Atom] = {}
         head = Builder(loop.span, simplify=True)
-        for k, by in counters.items():
-            init = loop.inits[k]
-            env[loop.params[k]] = _plus(head, _plus(b, init, lo, by), loop.index, -by)
+        for k, amount in counters.items():
+            init, by = loop.inits[k], amount(b)
+            env[loop.params[k]] = _plus(head, _plus(b, init, lo, by), loop.index, by, -1)
             turns = b.op("max", b.op("sub", lo, hi), 0)
             self.env[loop.results[k]] = _plus(b, init, turns, by)
         body = (*head.block(), *substitute(loop.body, env))
@@ -127,28 +132,6 @@ class _Ascend(Rewriter):
             loop.span,
             note=loop.note,
         )
-
-    def _change(self, p: Sym, after: Atom, loop: Loop) -> int | None:
-        """By how much an integer changes each turn, if that is a constant."""
-        if p.type != INT64:
-            return None
-        made = {s.target: s for s in loop.body if isinstance(s, Let)}
-        by, a = 0, after
-        while isinstance(a, Sym) and a != p:
-            stmt = made.get(a)
-            if stmt is not None and stmt.op == "nonneg":
-                a = stmt.args[0]
-                continue
-            if (
-                stmt is None
-                or stmt.op not in ("add", "sub")
-                or not isinstance(stmt.args[1], Const)
-                or stmt.fn is not None
-            ):
-                return None
-            by += stmt.args[1].integer if stmt.op == "add" else -stmt.args[1].integer
-            a = stmt.args[0]
-        return by if a == p else None
 
 
 def _summed(loop: Loop, one: Increment, place: _Place, before: Builder, after: Builder) -> Loop:
@@ -178,8 +161,11 @@ def _summed(loop: Loop, one: Increment, place: _Place, before: Builder, after: B
     )
 
 
-def _plus(b: Builder, x: Atom, a: Atom, times: int) -> Atom:
-    """x + times * a."""
-    if abs(times) != 1:
-        return b.op("add", x, b.op("mul", a, times))
-    return b.op("add" if times == 1 else "sub", x, a)
+def _plus(b: Builder, x: Atom, a: Atom, by: Atom, sign: int = 1) -> Atom:
+    """x + sign * a * by."""
+    if isinstance(by, Const):
+        times = sign * by.integer
+        if abs(times) != 1:
+            return b.op("add", x, b.op("mul", a, times))
+        return b.op("add" if times == 1 else "sub", x, a)
+    return b.op("add" if sign == 1 else "sub", x, b.op("mul", a, by))

@@ -2,9 +2,9 @@
 
     for i: u[i] = e            ->   for i carry (cursor): old = u[i]; record[cursor] = old; u[i] = e; next cursor + 1
 
-A record is sized exactly where the number of turns is known at the function's top; else its capacity is ensured at
-the entry of the outermost loop whose number of turns is known there; in rare branches and loops of unknown
-length it is ensured where it is written. Never per element of a counted loop.
+A record is sized exactly where the turns of its loops can be counted at the function's top; else its capacity is
+ensured at the entry of the outermost loop where they can; in rare branches and loops of unknown length it is ensured
+where it is written. Never per element of a counted loop.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ from adjit.ir.core import (
 )
 from adjit.ir.types import BOOL, FLOAT64, INT64, Scalar
 from adjit.ir.visit import inner_targets, targets
-from adjit.transform.clean import RAISING
 from adjit.transform.reverse.callees import Callee, Calls
 from adjit.transform.reverse.record import Decisions, Layout, Tape
-from adjit.transform.reverse.sites import CHUNK, Trip, site_of
+from adjit.transform.reverse.room import Room, Turns, product
+from adjit.transform.reverse.sites import CHUNK, Site, site_of
 
 _FIRST = 256  # elements of a record whose size is not known ahead
+
+_Range = tuple[Atom, Atom, Atom]
 
 
 class Augment:
@@ -110,49 +112,38 @@ class Augment:
         site = self._sites.get(tape)
         if site is None or self._callee is not None:
             return False
-        return site.region is self._regions.root and bool(site.trips)
+        return site.region is self._regions.root and bool(site.loops)
 
     def _at_entry(self, tape: Tape, b: Builder) -> None:
         """Allocate a record at the function's top, before anything is touched, where its size is known there."""
         site = self._sites[tape]
         assert site is not None
-        trips = site.trips
-        env: dict[Sym, Atom] = {p: p for p in self._function.params}
-        bounds = [tuple(self._again(a, env, b) for a in t) for t in trips]
-        if any(a is None for t in bounds for a in t):
-            return
-        self._allocate(tape, b, bounds)  # type: ignore[arg-type]
+        params = set(self._function.params)
+        room = Room(self._regions, lambda s: s in params)
+        if room.may_count(site.loops):
+            self._allocate(tape, b, room.turns(b, site.loops))
 
-    def _again(self, a: Atom, env: dict[Sym, Atom], b: Builder) -> Atom | None:
-        """A pure value of the function's body computed at its top, or None."""
-        if not isinstance(a, Sym) or a in env:
-            return env.get(a, a) if isinstance(a, Sym) else a
-        stmt = self._regions.definition.get(a)
-        if not isinstance(stmt, Let) or stmt.op in RAISING:
-            return None
-        args = tuple(self._again(x, env, b) for x in stmt.args)
-        if any(x is None for x in args):
-            return None
-        target = fresh(a)
-        b.append(Let(target, stmt.op, args, stmt.fn, stmt.span))  # type: ignore[arg-type]
-        env[a] = target
-        return target
+    def _turns_from(self, site: Site, b: Builder) -> list[Turns]:
+        """How often the body of the site's loops runs, counted at the site."""
+        if not site.loops:
+            return []
+        (region,) = self._regions.inner[id(site.loops[0])]
+        inside = self._regions.defined(region)
+        return Room(self._regions, lambda s: s not in inside).turns(b, site.loops)
 
-    def _allocate(self, tape: Tape, b: Builder, trips: Sequence[Trip]) -> None:
-        need = self._room(tape, [trip_count(b, *t) for t in trips], ZERO, b)
+    def _allocate(self, tape: Tape, b: Builder, turns: Sequence[Turns]) -> None:
+        need = self._room(tape, turns, ZERO, b)
         self._buffer[tape] = b.alloc("record", tape.buffer.type, (need,))  # type: ignore[arg-type]
 
-    def _room(self, tape: Tape, turns: Sequence[Atom], after: Atom, b: Builder) -> Atom:
+    def _room(self, tape: Tape, turns: Sequence[Turns], after: Atom, b: Builder) -> Atom:
         """Elements that a record needs for so many turns after a cursor; raises where that is over the limit.
 
         The limit (bytes) is compared with a float product, which does not wrap around as the integer one could.
         """
         size = b.op("mul", b.cast(after, FLOAT64), float(tape.dtype.itemsize))
-        more: Atom = const(float(tape.width * tape.dtype.itemsize))
-        need: Atom = const(tape.width)
-        for n in turns:
-            more = b.op("mul", more, b.cast(n, FLOAT64))
-            need = b.op("mul", need, n)
+        width, each = const(tape.width), const(float(tape.width * tape.dtype.itemsize))
+        need, more = product(b, turns, width, each)
+        assert more is not None
         size = more if after == ZERO else b.op("add", size, more)
         line = (self._function if tape.region.owner is None else tape.region.owner).span.line
         if isinstance(size, Sym):
@@ -213,11 +204,11 @@ class Augment:
                 continue
             if self._exact(tape):
                 if tape not in self._buffer:
-                    self._allocate(tape, b, site.trips)
+                    self._allocate(tape, b, self._turns_from(site, b))
                 continue
-            self._grow(tape, [trip_count(b, *t) for t in site.trips], b)
+            self._grow(tape, self._turns_from(site, b), b)
 
-    def _grow(self, tape: Tape, turns: Sequence[Atom], b: Builder) -> None:
+    def _grow(self, tape: Tape, turns: Sequence[Turns], b: Builder) -> None:
         """Make room for so many turns after the cursor."""
         need = self._room(tape, turns, self._cursor[tape], b)
         grown = Sym("record", tape.buffer.type)
@@ -319,7 +310,7 @@ class Augment:
         params, results = self._fresh(cursors, buffers), self._fresh(cursors, buffers)
         self._take(cursors, buffers, params)
         outer = Sym("chunk", INT64)
-        whole: Trip | None = None
+        whole: _Range | None = None
         stride: Atom | None = None
         if stmt.index is not None:
             assert stmt.lo is not None and stmt.hi is not None and stmt.step is not None
@@ -330,7 +321,7 @@ class Augment:
             lo, hi, step = self._chunk(stmt, whole, outer, b)
             turns = trip_count(b, lo, hi, step)
             for tape in chunked:
-                self._grow(tape, [turns], b)
+                self._grow(tape, [(turns, None)], b)
             inner, stop = self._stopping(stmt, carried, (lo, hi, step))
             self._turns(inner, b)
         ends = tuple(inner.results[: len(stmt.results)])
@@ -352,7 +343,7 @@ class Augment:
             )
         )
 
-    def _chunk(self, stmt: Loop, whole: Trip | None, start: Sym, b: Builder) -> Trip:
+    def _chunk(self, stmt: Loop, whole: _Range | None, start: Sym, b: Builder) -> _Range:
         """The range of one chunk that begins at `start`, of the loop's whole range."""
         if whole is None:
             return ZERO, const(CHUNK), ONE

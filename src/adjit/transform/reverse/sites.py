@@ -1,6 +1,6 @@
 """Where the capacity of each record is ensured.
 
-* a body of counted loops: before the outermost loop whose number of turns is known there, for all turns; at the
+* a body of counted loops: before the outermost loop where the turns of all can be counted (see `room`); at the
   function's top that is the exact size;
 * a branch, or a loop that may stop early: the loop around it is cut into chunks of turns, and each chunk ensures what
   its turns can write, so that a rare branch reserves next to nothing and no element costs a test;
@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adjit.analysis.regions import Region, Regions
-from adjit.ir.core import Atom, If, Loop, Sym
+from adjit.ir.core import Atom, If, Loop
 from adjit.transform.reverse.record import Layout, Tape, cut_loop
+from adjit.transform.reverse.room import may_count
 
 CHUNK = 1024
 """Turns of a loop between two looks at the capacity of a record that it may write."""
@@ -27,14 +28,15 @@ Trip = tuple[Atom, Atom, Atom]
 
 @dataclass(frozen=True)
 class Site:
-    """In `region`, before statement `at` (-1: at its start), for the product of `trips` turns of the tape's region.
+    """In `region`, before statement `at` (-1: at its start), for all turns of `loops`, outermost first, of which the
+    tape's region is the innermost body.
 
     `loop`: the loop is cut into chunks instead; `region` is then where it stands.
     """
 
     region: Region
     at: int
-    trips: tuple[Trip, ...] = ()
+    loops: tuple[Loop, ...] = ()
     loop: Loop | None = None
 
 
@@ -62,25 +64,18 @@ def site_of(tape: Tape, regions: Regions, layout: Layout) -> Site | None:
 
 
 def _hoisted(tape: Tape, region: Region, regions: Regions, layout: Layout) -> Site:
-    """Before the outermost counted loop at which every number of turns is known."""
-    trips: tuple[Trip, ...] = ()
+    """Before the outermost counted loop at which every number of turns can be counted."""
+    loops: tuple[Loop, ...] = ()
     while True:
         loop = region.owner
-        assert (
-            isinstance(loop, Loop) and loop.lo is not None and loop.hi is not None and loop.step is not None
-        )
-        trips = (*trips, (loop.lo, loop.hi, loop.step))
+        assert isinstance(loop, Loop)
+        loops = (loop, *loops)
         assert region.parent is not None
         at, region = region.at, region.parent
         outer = region.owner
-        counted = isinstance(outer, Loop) and outer.index is not None and outer.stop is None
         in_the_way = layout.called and tape in layout.moved_by_calls(region)
         in_the_way = in_the_way or tape in layout.ends.get(
             region, {}
         )  # each turn of a parallel loop by itself
-        if in_the_way or not counted or not all(_outside(a, region, regions) for t in trips for a in t):
-            return Site(region, at, trips)
-
-
-def _outside(a: Atom, region: Region, regions: Regions) -> bool:
-    return not isinstance(a, Sym) or a not in regions.defined(region)
+        if in_the_way or not isinstance(outer, Loop) or not may_count((outer, *loops), region, regions):
+            return Site(region, at, loops)
