@@ -86,6 +86,39 @@ def test_same_values(program: Callable[..., Any]) -> None:
         np.testing.assert_array_equal(run(after, args)[1][0], run(before, args)[1][0])
 
 
+def quotients(sink: str) -> Function:
+    """for i: r = 1 / d[i]; t = a[i] / d[i] / d[i]; b[i] = (what becomes of r and t)."""
+    a, b, c, d = (Sym(n, Array(FLOAT64, 1, "C")) for n in "abcd")
+    n, i = Sym("n", INT64), Sym("i", INT64)
+    x, e, y, r, s, t, u, v, w = (Sym(name, FLOAT64) for name in "xeyrstuvw")
+    body = [
+        Load(x, a, (i,)),
+        Load(e, c, (i,)),
+        Load(y, d, (i,)),
+        Let(s, "div", (x, y)),
+        Let(t, "fdiv", (s, y)),
+        Let(r, "fdiv", (Const(1.0, FLOAT64), y)),
+        Let(u, "szmul", (e, t)),
+        Let(v, "szmul", (e, r)),
+        Let(w, "add", (u, v)),
+    ]
+    body.append(Store(b, (i,), {"product": w, "first": s, "second": t}[sink]))
+    loop = Loop(i, Const(0, INT64), n, Const(1, INT64), (), (), tuple(body), (), ())
+    extent = Let(n, "dim", (a, Const(0, INT64)))
+    return Function("quotients", (a, b, c, d), (extent, loop), ())
+
+
+@pytest.mark.parametrize(("sink", "divisions"), [("product", 1), ("first", 2), ("second", 3)])
+def test_one_division_by_what_a_block_divides_by_often(sink: str, divisions: int) -> None:
+    """What is more than a factor stays a quotient: all of them, or what the others are made of."""
+    before = quotients(sink)
+    after = steady(before)
+    verify(after)
+    assert in_loops(after, "div") + in_loops(after, "fdiv") == divisions
+    args = (rng.normal(size=5), np.zeros(5), rng.normal(size=5), rng.normal(size=5))
+    np.testing.assert_allclose(run(after, args)[1][1], run(before, args)[1][1], rtol=1e-14)
+
+
 def weighted(sink: str) -> Function:
     """for i: t = a[i] / h; b[i] = (what becomes of t)."""
     a, b, c = (Sym(n, Array(FLOAT64, 1, "C")) for n in "abc")

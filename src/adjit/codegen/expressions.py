@@ -193,6 +193,8 @@ class Expressions:
                 return f"fdiv({self.text(args[0])}, {self.text(args[1])})", _ATOM
             case "add" if let.fn == "plus":
                 return f"plus({self.text(args[0])}, {self.text(args[1])})", _ATOM
+            case "szmul" if let.fn == "scaled":
+                return f"scaled({self.text(args[0])}, {self.text(args[1])})", _ATOM
             case "szmul" | "select" if self.helpers and let.fn is None:
                 return f"{_HELPERS[let.op]}({', '.join(self.text(a) for a in args)})", _ATOM
             case _:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from adjit import rules
 from adjit.analysis.ranges import unsigned_indices
 from adjit.codegen.callees import callee_names, signature
+from adjit.codegen.chains import SCALED
 from adjit.codegen.columns import Columns, text_of
 from adjit.codegen.emitted import Emitted, Within
 from adjit.codegen.expressions import array_name
@@ -173,6 +174,7 @@ _HELPERS = {
     "grow": GROW,
     "plus": PLUS,
     "run_parts": RUN_PARTS,
+    "scaled": SCALED,
     "seen_as": _SEEN_AS,
     "szmul": _SZMUL,
     "choose": _CHOOSE,

@@ -16,6 +16,7 @@ from typing import Any
 from adjit.analysis.alias import Alias, first_stores
 from adjit.analysis.certain_races import refuse_certain_races
 from adjit.codegen.accumulate import accumulated
+from adjit.codegen.chains import chains
 from adjit.codegen.columns import columns_of
 from adjit.codegen.loose import loose, loose_parts
 from adjit.codegen.module import Module, Unit, render
@@ -37,6 +38,7 @@ from adjit.runtime.stack import stack_bytes
 from adjit.runtime.sweeps import Sweeps, Swept
 from adjit.runtime.widths import WIDTHS
 from adjit.transform.bounds import bounds_checked
+from adjit.transform.carry import carry
 from adjit.transform.clean import clean
 from adjit.transform.contract import contract
 from adjit.transform.depth import deepest, limited_depth
@@ -378,17 +380,22 @@ def _limited_depth(module: Module) -> Module:
     return replace(module, units=units)
 
 
-def _last(request: Request, backward: Function) -> Function:
+def _last(request: Request, primal: Primal, backward: Function) -> Function:
     """Adjoint code as it is printed: nothing is derived from it any more."""
     backward = everywhere(backward, values_only)
     plain = os.environ.get("ADJIT_UNCOMPILED") == "1" or request.place
-    return backward if plain else loose(accumulated(backward))
+    if plain:
+        return backward
+    backward = loose(accumulated(backward))
+    return backward if primal.fastmath else everywhere(backward, chains)
 
 
 def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = False) -> Unit:
     function = function if adjoint else everywhere(function, values_only)
     if not adjoint and not request.place:  # adjoint code has been put in order with its loops in parts
-        function = everywhere(function, lambda f: clean(parts(f), keep_raising=True))
+        checked = request.boundscheck or primal.boundscheck  # what is carried is read before its loop begins
+        ordered = parts if checked else lambda f: carry(parts(f), stored=True)
+        function = everywhere(function, lambda f: clean(ordered(f), keep_raising=True))
         if os.environ.get("ADJIT_UNCOMPILED") != "1":
             function = everywhere(function, loose_parts)
     if os.environ.get("ADJIT_VERIFY") == "1":
@@ -414,7 +421,7 @@ def _units(
     """
     handed = rev.backward.params[: len(rev.kept) + len(rev.saved)][-len(rev.passed) :] if rev.passed else ()
     forward = _unit(request, primal, rev.forward)
-    backward = _unit(request, primal, _last(request, wide or rev.backward), True)
+    backward = _unit(request, primal, _last(request, primal, wide or rev.backward), True)
     return replace(forward, results=results), replace(backward, handed=handed)
 
 
@@ -517,7 +524,7 @@ def _split(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
     sweep = Swept(
         rev.backward,
         len(rev.shadows) + len(rev.seeds),
-        lambda wide: _unit(request, primal, _last(request, wide), True),
+        lambda wide: _unit(request, primal, _last(request, primal, wide), True),
         _doc(primal, "pullback of several cotangents"),
     )
     return Made(Module(units, (), _doc(primal, "value, and pullback")), meta, rev, sweep)

@@ -1,7 +1,9 @@
 """What a loop of adjoint code computes anew each turn, and always the same, is computed before it; so are reciprocals.
+What one block divides by several times it divides by once.
 
     for i: for j: s = 0.1 * c; d[i] += szmul(e[i, j], s)   ->   s = 0.1 * c; for i: for j: d[i] += szmul(e[i, j], s)
     for i: t = a[i] / h; d[i] += szmul(e[i], t)   ->   r = 1 / h; for i: t = a[i] * r; d[i] += szmul(e[i], t)
+    p = 1 / b[i]; q = a[i] / b[i] / b[i]          ->   p = 1 / b[i]; q = a[i] * p * p
 
 LLVM moves such values too, but only after equal ones in several loops have been printed, compiled and moved one by one.
 A division stays one where its value is more than a factor or term of a derivative: what is compared must be what the
@@ -10,11 +12,12 @@ primal compared, to the bit.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
 from adjit.ir.builder import const_of
-from adjit.ir.core import Atom, Block, Function, Let, Loop, Stmt, Sym
+from adjit.ir.core import Atom, Block, Function, Let, Loop, Stmt, Sym, fresh
 from adjit.ir.types import Scalar
 from adjit.ir.visit import Rewriter, blocks, inner_targets, operands, targets, walk, yields
 
@@ -26,12 +29,14 @@ _DIVISIONS = frozenset({"div", "fdiv"})
 
 def steady(function: Function) -> Function:
     """The function with steady values before their loops (see the module). Its divisions are those of NumPy's model."""
-    if not any(isinstance(s, Loop) for s in function.body):
-        return function
     s = _Steady(_loose(function))
     for p in function.params:
         s.level[p] = 0
     return replace(function, body=s.block(function.body), results=s.atoms(function.results))
+
+
+def _same_type(let: Let) -> bool:
+    return all(a.type == let.target.type for a in let.args)
 
 
 def _float(a: Atom) -> bool:
@@ -64,13 +69,18 @@ class _Steady(Rewriter):
         self._owners: list[Stmt] = []
         self._before: list[list[Stmt]] = []
         self._reciprocals: list[dict[Atom, Sym]] = []
+        self._shared: dict[Sym, Sym | None] = {}
+        self._first: list[Stmt] = []  # what is to stand before the statement
 
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
         depth = len(self._owners)
+        outer, self._shared = self._shared, self._divisors(block)
         for stmt in block:
             if isinstance(stmt, Let) and _float(stmt.target) and stmt.op in _CHEAP:
                 stmt = self._let(stmt, depth)
+                out += self._first
+                self._first = []
                 if stmt is None:
                     continue
             elif blocks(stmt):
@@ -80,7 +90,17 @@ class _Steady(Rewriter):
                 continue
             self._note(targets(stmt), depth)
             out.append(self.rebuild(stmt))
+        self._shared = outer
         return tuple(out)
+
+    def _divisors(self, block: Block) -> dict[Sym, Sym | None]:
+        """What the block divides by more than once, each with its reciprocal, which is none yet."""
+        count = Counter(s.args[1] for s in block if isinstance(s, Let) and self._may_multiply(s))
+        return {d: None for d, n in count.items() if n > 1 and isinstance(d, Sym)}
+
+    def _may_multiply(self, let: Let) -> bool:
+        """Whether a product with the reciprocal will do."""
+        return let.op in _DIVISIONS and let.target in self._loose and _same_type(let)
 
     def _within(self, stmt: Stmt) -> list[Stmt]:
         """The statement with its blocks rewritten, after what has left it."""
@@ -102,18 +122,34 @@ class _Steady(Rewriter):
             self._before[place].append(self.rebuild(let))
             self.level[let.target] = place
             return None
-        if (
-            let.op in _DIVISIONS
-            and let.target in self._loose
-            and all(a.type == let.target.type for a in let.args)
-        ):
+        if self._may_multiply(let):
             divisor = self.atom(let.args[1])
             place = self._loop_after((divisor,), depth, True)
             if place is not None and isinstance(divisor, Sym):
-                return replace(
-                    let, op="mul", args=(let.args[0], self._reciprocal(divisor, place, let)), fn=None
-                )
+                return self._multiplied(let, self._reciprocal(divisor, place, let))
+            if let.args[1] in self._shared:
+                return self._by_shared(let)
         return let
+
+    def _by_shared(self, let: Let) -> Let | None:
+        """The division by what the block divides by more than once, as a product; None where it is the reciprocal."""
+        divisor = let.args[1]
+        assert isinstance(divisor, Sym)
+        shared = self._shared[divisor]
+        if shared is None:
+            shared = self._shared[divisor] = fresh(divisor)
+            one = const_of(1.0, divisor.type)
+            self._first.append(self.rebuild(Let(shared, "fdiv", (one, divisor), None, let.span)))
+            self.level[shared] = len(self._owners)
+        if let.args[0] == const_of(1.0, divisor.type):
+            self.env[let.target] = shared
+            self.level[let.target] = self.level[shared]
+            return None
+        return self._multiplied(let, shared)
+
+    @staticmethod
+    def _multiplied(let: Let, reciprocal: Sym) -> Let:
+        return replace(let, op="mul", args=(let.args[0], reciprocal), fn=None)
 
     def _loop_after(self, atoms: tuple[Atom, ...], depth: int, guarded: bool) -> int | None:
         """The outermost loop around this place that starts after all of these are known.
