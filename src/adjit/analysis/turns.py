@@ -90,6 +90,12 @@ class Turns:
             for x, y in zip(a.index, b.index, strict=True)
         )
 
+    def slope(self, a: Atom, loop: Loop) -> int:
+        """By how much the integer grows each turn, where it is made of the index and of what turns do not change."""
+        form = self._ranges.form(a)
+        inside = {*loop.params, *defined(loop.body)}
+        return 0 if any(s in inside for s in form.terms) else form.terms.get(loop.index, 0)  # type: ignore[arg-type]
+
     def any_order(self, loop: Loop) -> bool:
         """Whether the loop's turns may run in any order, as far as memory goes (sums change by rounding)."""
         accesses = [s for s in walk(loop.body) if isinstance(s, Load | Store)]

@@ -29,6 +29,7 @@ from adjit.ir.visit import (
     with_own_symbols,
 )
 from adjit.transform.ascend import ascend
+from adjit.transform.both_ways import both_ways
 from adjit.transform.carry import carry
 from adjit.transform.choose import choose
 from adjit.transform.clean import clean
@@ -260,7 +261,7 @@ def _tidied(
         ordered, more = ordering(ordered, frozenset(clear) - unset)
         ordered, unset = clean(ordered), unset | more
     pulled = clean(common(steady(clean(unread(ordered)))))
-    return clean(carry(defer_stores(signs(ascend(lift(parts(pulled))))))), unset
+    return clean(carry(defer_stores(signs(both_ways(ascend(lift(parts(pulled)))))))), unset
 
 
 def _held(function: Function, clear: Iterable[Sym]) -> tuple[Function, frozenset[Sym]]:
