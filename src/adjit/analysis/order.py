@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from adjit.analysis.ranges import Form, Ranges
 from adjit.analysis.regions import Regions
-from adjit.ir.core import Atom, Const, Load, Loop, Store, Sym
+from adjit.ir.core import ONE, Atom, Const, Load, Loop, Store, Sym
 
 _MAX_STEPS = 24
 
@@ -32,6 +32,14 @@ class Order:
     def never_at_once(self, load: Load, store: Store, loop: Loop) -> bool:
         """Whether one turn of the loop never stores what it loads."""
         return loop.index is not None and self._apart(load, store, loop, 0)
+
+    def never_before(self, load: Load, store: Store, loop: Loop) -> bool:
+        """Whether no earlier turn of the loop (of step 1) stores what a turn loads, all loops around it in one turn."""
+        return loop.index is not None and loop.step == ONE and self._apart(load, store, loop, -1)
+
+    def never_at_once_along(self, loaded: Atom, stored: Atom, loop: Loop) -> bool:
+        """Whether two indices of one axis differ in every turn of the loop."""
+        return loop.index is not None and self._differ(loaded, stored, loop, 0)
 
     def _apart(self, load: Load, store: Store, loop: Loop, direction: int) -> bool:
         pairs = zip(load.index, store.index, strict=True)

@@ -51,6 +51,7 @@ from adjit.transform.parts import parts
 from adjit.transform.primal import Primal, captures_of, fingerprint, primal_of
 from adjit.transform.pure import pure
 from adjit.transform.reverse import Reversed, Wish, reverse
+from adjit.transform.side_by_side import side_by_side
 from adjit.transform.sparsity import sparsity
 from adjit.transform.unread import unread
 from adjit.transform.values_only import values_only
@@ -393,9 +394,7 @@ def _last(request: Request, primal: Primal, backward: Function) -> Function:
 def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = False) -> Unit:
     function = function if adjoint else everywhere(function, values_only)
     if not adjoint and not request.place:  # adjoint code has been put in order with its loops in parts
-        checked = request.boundscheck or primal.boundscheck  # what is carried is read before its loop begins
-        ordered = parts if checked else lambda f: carry(parts(f), stored=True)
-        function = everywhere(function, lambda f: clean(ordered(f), keep_raising=True))
+        function = everywhere(function, lambda f: _ordered(request, primal, f))
         if os.environ.get("ADJIT_UNCOMPILED") != "1":
             function = everywhere(function, loose_parts)
     if os.environ.get("ADJIT_VERIFY") == "1":
@@ -406,6 +405,15 @@ def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = 
         primal.fastmath,
         request.boundscheck or primal.boundscheck or None,
     )
+
+
+def _ordered(request: Request, primal: Primal, function: Function) -> Function:
+    """Primal code with its loops in parts, and recurrences and sums in forms that the processor is faster with."""
+    function = parts(function)
+    if not (request.boundscheck or primal.boundscheck):  # both read before a loop begins what it would read
+        function = carry(function, stored=True)
+        function = function if primal.fastmath else side_by_side(function)
+    return clean(function, keep_raising=True)
 
 
 def _calls_itself(function: Function) -> bool:
