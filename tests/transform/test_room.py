@@ -142,10 +142,10 @@ def records(program: Callable[..., Any]) -> list[int]:
     sizes: list[int] = []
     made = np.empty
 
-    def noted(shape: Any, dtype: Any = float) -> np.ndarray:
+    def noted(shape: Any, dtype: Any = float, *more: Any, **named: Any) -> np.ndarray:
         if dtype is np.float64 and not isinstance(shape, tuple):
             sizes.append(int(shape))
-        return made(shape, dtype)
+        return made(shape, dtype, *more, **named)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(np, "empty", noted)
