@@ -10,7 +10,8 @@ import pytest
 import adjit as aj
 from adjit.ir.structure import leaves
 from adjit.runtime.arguments import spec_of
-from adjit.runtime.program import Compiled, Request, build
+from adjit.runtime.program import Compiled, build
+from adjit.runtime.request import Request
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 

@@ -22,6 +22,7 @@ from adjit.ir.structure import Spec
 from adjit.runtime.arguments import LAYOUT_FLAGS, SIMPLE, key_of, ones_of, spec_of, writable
 from adjit.runtime.captures import watch_of
 from adjit.runtime.places import common_place
+from adjit.runtime.request import Request
 from adjit.runtime.signature import place
 
 BUILDING = threading.RLock()
@@ -120,12 +121,10 @@ class Engine(Generic[P]):
 
 def request_of(
     source: Source, specs: tuple[Spec, ...], kind: str, active: tuple[bool, ...], **more: Any
-) -> Any:
+) -> Request:
     """What is asked of `runtime.program` for a function and the structure of its arguments."""
-    from adjit.runtime import program
-
     options = source.options
-    return program.Request(
+    return Request(
         f=source.base,
         specs=tuple(map(writable, specs)),
         kind=kind,

@@ -12,7 +12,8 @@ from adjit.ir.core import Span, Sym
 from adjit.ir.structure import Spec
 from adjit.ir.types import Array
 from adjit.ir.visit import walk
-from adjit.runtime.program import Made, Request, prepared, transformed
+from adjit.runtime.made import Made, prepared, transformed
+from adjit.runtime.request import Request
 from adjit.transform.facts import Fact
 from adjit.transform.loop_facts import of_loops
 from adjit.transform.plan_facts import of_plan

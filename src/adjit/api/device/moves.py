@@ -162,9 +162,10 @@ class Moves:
 def _compiled(f: Callable[..., Any], specs: tuple[Spec, ...]) -> Callable[..., Any]:
     from adjit.ir.structure import leaves
     from adjit.runtime import program
+    from adjit.runtime.request import Request
 
     count = sum(1 for s in specs for _ in leaves(s))
-    inner = program.build(program.Request(f, specs, "primal", (False,) * count)).inner
+    inner = program.build(Request(f, specs, "primal", (False,) * count)).inner
     assert inner is not None
     return inner
 
