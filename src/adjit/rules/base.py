@@ -127,6 +127,10 @@ class Point:
         a, b = (builder.cast(_atom(x, self.type), self.type) for x in (a, b))
         return builder.op("select", cond, a, b)
 
+    def root(self, u: Atom) -> Atom:
+        """The square root of u as a divisor: at 0 it is u, whose slope is not 0 there as that of sqrt."""
+        return self.where(self.op("eq", u, 0.0), u, self.op("sqrt", u))
+
     def scaled(self, x: Atom, slope: Atom | complex) -> Atom:
         """szmul(x, slope), complex where one of the two is; a finite number needs no strong zero."""
         builder = self._builder()

@@ -30,13 +30,13 @@ def _cbrt(p: Point) -> Atom:
 
 
 def _acosh(p: Point) -> Atom:
-    return p.div(1.0, p.mul(p.op("sqrt", p.sub(p[0], 1.0)), p.op("sqrt", p.add(p[0], 1.0))))
+    return p.div(1.0, p.mul(p.root(p.sub(p[0], 1.0)), p.root(p.add(p[0], 1.0))))
 
 
 def _complex_asinh(p: Point) -> Atom:
     """1/sqrt(1 + z*z), without cancellation at i and -i."""
     turned = p.mul(1j, p[0])
-    return p.div(1.0, p.op("sqrt", p.mul(p.add(1.0, turned), p.sub(1.0, turned))))
+    return p.div(1.0, p.root(p.mul(p.add(1.0, turned), p.sub(1.0, turned))))
 
 
 def _share(k: int, power: str) -> Slope:

@@ -52,11 +52,12 @@ def _root(p: Point, slope: Atom) -> Atom:
 
 
 def _exponent(p: Point) -> Atom | float | None:
-    """The slope in y: out * log(x), 0 at x = 0."""
+    """The slope in y: out * log(x); at x = 0 it is 0 from y = 0 on."""
     base = p.raw(0)
-    if isinstance(base, Const) and not isinstance(base.value, complex) and base.value >= 0:
-        return None if base.value in (0, 1) else p.mul(math.log(base.value), p.out)
-    return p.where(p.op("eq", p[0], 0.0), 0.0, p.mul(p.out, p.op("log", p[0])))
+    if isinstance(base, Const) and not isinstance(base.value, complex) and base.value > 0:
+        return None if base.value == 1 else p.mul(math.log(base.value), p.out)
+    flat = p.both(p.op("eq", p[0], 0.0), p.op("ge", p[1], 0.0))
+    return p.where(flat, 0.0, p.mul(p.out, p.op("log", p[0])))
 
 
 def _real(value: complex) -> float | None:
@@ -80,12 +81,13 @@ def _complex_base(p: Point) -> Atom | complex | None:
 
 
 def _complex_exponent(p: Point) -> Atom | complex | None:
-    """The slope in y, complex: out * log(x), 0 at x = 0."""
+    """The slope in y, complex: out * log(x); at x = 0 it is 0 where y has no negative real part."""
     base = p.raw(0)
     value = _real(base.value) if isinstance(base, Const) else None
-    if value is not None and value >= 0:
-        return None if value in (0, 1) else p.mul(math.log(value), p.out)
-    return p.where(p.op("eq", p[0], 0.0), 0.0, p.mul(p.out, p.op("log", p[0])))
+    if value is not None and value > 0:
+        return None if value == 1 else p.mul(math.log(value), p.out)
+    flat = p.both(p.op("eq", p[0], 0.0), p.op("ge", p.op("real", p[1]), 0.0))
+    return p.where(flat, 0.0, p.mul(p.out, p.op("log", p[0])))
 
 
 RULES = (
@@ -98,7 +100,7 @@ RULES = (
         samples=at((1.5, 0.7), (0.2, 3.0), (0.1, -2.5), (7.0, 1.0), (2.5, 0.5), (30.0, 2.0)),
         convention=(
             "x**0 has slope 0 in x; at x = 0, slope 1 if y = 1, 0 if 0 < y < 1 (as sqrt), inf if y < 0, "
-            "and 0 in y; in y at x < 0 nan"
+            "and in y 0 if y >= 0, -inf if y < 0; in y at x < 0 nan"
         ),
         complex_slopes=(_complex_base, _complex_exponent),
         complex_samples=at(

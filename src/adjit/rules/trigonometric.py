@@ -22,7 +22,7 @@ _DEGREE = math.pi / 180.0
 
 
 def _asin(p: Point) -> Atom:
-    return p.div(1.0, p.op("sqrt", p.mul(p.sub(1.0, p[0]), p.add(1.0, p[0]))))
+    return p.div(1.0, p.root(p.mul(p.sub(1.0, p[0]), p.add(1.0, p[0]))))
 
 
 def _over(p: Point, numerator: Atom, r: Atom) -> Atom:
