@@ -182,6 +182,39 @@ def test_the_edge_of_a_domain_is_told(uncompiled: None) -> None:
         )  # its derivative is infinite, which no difference agrees with
     with pytest.raises(ValueError, match="math domain error"):  # the plain call's own
         aj.check_grad(lambda x: math.sqrt(x), -1.0)
+    with pytest.raises(aj.CheckError, match="with x changed by -4e-06 its result 0 is nan"):
+        aj.check_grad(lambda x: np.sqrt(x), 0.0)
+
+
+def of_minus_eight(x):
+    return (-8.0) ** x
+
+
+def put_into(y, p):
+    y[0] = math.exp(p**0.5)
+
+
+def test_a_power_that_leaves_the_real_numbers(uncompiled: None) -> None:
+    """Python's power of a negative float is complex; compiled code's is NaN."""
+    with pytest.raises(
+        aj.CheckError, match=r"with x changed by -4e-06 it leaves the real.* result 0 is .*j\)\n.*farther"
+    ):
+        aj.check_grad(lambda x: x**0.5, 0.0)
+    for x in (2.0, -1.0):
+        with pytest.raises(
+            aj.CheckError, match=r"domain of of_minus_eight\(\): with x changed .*it leaves the real"
+        ):
+            aj.check_grad(of_minus_eight, x)
+    with pytest.raises(
+        aj.CheckError, match="p changed by -4e-06 it raises TypeError: must be real number, not complex"
+    ):
+        aj.check_grad(put_into, np.zeros(1), 0.0)
+    with pytest.raises(
+        aj.CheckError, match=r"leaves the real numbers here: result 0 .*\n.*powers of negative"
+    ):
+        aj.check_grad(of_minus_eight, 2.5)
+    assert aj.check_grad(lambda x: x**0.5, 1e-4).reverse < 1e-8  # the smaller steps stay inside
+    assert aj.check_grad(lambda z: abs(z**0.5), 1j).reverse < 1e-8
 
 
 def with_a_large_constant(x, scale):

@@ -33,8 +33,9 @@ def check_grad(f: Callable[..., Any], *args: Any, **kwargs: Any) -> CheckReport:
     Raises: ArgumentError where a call would be refused, for memory that arguments share; CheckError, naming the worst
     component, if a derivative is not what differences of several sizes settle at, or if they do not settle: at a kink
     or a jump, or so near one that even the smallest steps cross it, or so near the edge of what f is defined for that
-    it raises there (the message names the component). At a kink of any kind (`abs(x)` at 0) the slopes
-    of the two sides stay apart; not noticed is one that is a ten-thousandth of the slope along the directions drawn.
+    it raises there, is NaN, or complex as Python's `(-1.0)**0.5` (the message names the component). At a kink of any
+    kind (`abs(x)` at 0) the slopes of the two sides stay apart; not noticed is one that is a ten-thousandth of the
+    slope along the directions drawn.
     """
     from adjit.api.compare import Comparison
     from adjit.runtime.places import refuse_devices

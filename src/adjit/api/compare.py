@@ -24,11 +24,15 @@ _DIRECTIONS = 3
 _TOLERANCE = {"float64": 1e-6, "complex128": 1e-6, "float32": 5e-3, "complex64": 5e-3}
 _COMPONENTS = 64
 _SETTLED = 1e-2
-_OUTSIDE = (ArithmeticError, ValueError, LookupError, AssertionError)
-"""What a function raises at numbers that it is not defined for."""
+_OUTSIDE = (ArithmeticError, ValueError, LookupError, AssertionError, TypeError)
+"""What a function raises at numbers that it is not defined for: TypeError where a complex number meets `math`."""
 
 _Place = tuple[int, tuple[int, ...], complex]
 """A component: of which float leaf, where in it, 1 or 1j for the imaginary axis."""
+
+
+class _Left(ArithmeticError):
+    """What a function gives at these numbers is complex or NaN; at its arguments it is not."""
 
 
 class Comparison:
@@ -56,12 +60,14 @@ class Comparison:
             isinstance(self.source.base, Dispatcher) and not getattr(self.source.base, "_can_compile", True)
         )
         self.rng = np.random.default_rng(0)
-        self.outside = False  # whether differences came to where f raises
+        self.own: list[Any] = []  # what the plain call gives at the arguments themselves
+        self.outside = False  # whether differences came to where f raises, or gives what is no real number
         self.edge = ""  # what they met there
 
     def run(self) -> CheckReport:
         value_error = self._values()
-        weights = [self._drawn(v) for v in self._outputs(self.args)]
+        self.own = self._outputs(self.args)
+        weights = [self._drawn(v) for v in self.own]
         if self.scalar:
             weights[0] = np.ones(())  # so that its cotangents are those of the gradient
         reverse = self._reverse(weights)
@@ -110,6 +116,12 @@ class Comparison:
         worst = 0.0
         expected = [*floats((value,)), *floats(plain)]
         for k, (a, b) in enumerate(zip(expected, [*floats((found,)), *floats(compiled)], strict=True)):
+            if np.iscomplexobj(a) and not np.iscomplexobj(b):
+                raise CheckError(
+                    f"{self.source.name}() leaves the real numbers here: result {k} of the plain call is {a}, of "
+                    f"compiled code {b}",
+                    "check it where it is real (Python's powers of negative numbers are complex), or pass complex ones",
+                )
             gap = _gap(np.asarray(a), np.asarray(b))
             if not gap <= self.tolerance:
                 raise CheckError(
@@ -140,7 +152,7 @@ class Comparison:
         return [*floats((value,)), *(after[k] for k in self.writes)]
 
     def _differences(self, direction: Sequence[Any], weights: Sequence[Any]) -> Differences:
-        """Slopes along a direction: of the weighted outputs, and of the first output; NaN where f raises."""
+        """Slopes along a direction: of the weighted outputs, and of the first output; NaN outside of f's domain."""
 
         def phi(h: float) -> np.ndarray[Any, Any]:
             try:
@@ -156,7 +168,13 @@ class Comparison:
 
     def _moved_outputs(self, direction: Sequence[Any], h: float) -> list[Any]:
         numbers = iter([cast(v, self.wide) + h * d for v, d in zip(self.at, direction, strict=True)])
-        return self._outputs(tuple(moved(a, numbers) for a in self.args), self.wide)
+        out = self._outputs(tuple(moved(a, numbers) for a in self.args), self.wide)
+        for k, (own, new) in enumerate(zip(self.own, out, strict=True)):
+            if np.iscomplexobj(new) and not np.iscomplexobj(own):
+                raise _Left(f"it leaves the real numbers: its result {k} is {new}")
+            if np.any(np.isnan(new)) and not np.any(np.isnan(own)):
+                raise _Left(f"its result {k} {'has a nan' if np.ndim(new) else 'is nan'}")
+        return out
 
     def _function(self) -> Callable[..., Any]:
         return pure(self.f) if self.writes else self.f
@@ -266,7 +284,7 @@ class Comparison:
         return f"; worst{weighted}: {worst[1]}" if worst[1] else ""
 
     def _edge(self) -> str:
-        """A component by which the smallest steps come to where f raises, and what; "" where none was found."""
+        """A component by which the smallest steps leave f's domain, and how it shows; "" where none was found."""
         for h in (STEPS[-1], -STEPS[-1]) if self.outside else ():
             places = self._places()
             while len(places) > _COMPONENTS:
@@ -276,11 +294,12 @@ class Comparison:
                 error = self._raised([place], h)
                 if error is not None:
                     what = f"{self._said(*place)} changed by {h * _size(self.at[place[0]]):.0e}"
-                    return f"with {what} it raises {type(error).__name__}: {error}"
+                    told = "" if isinstance(error, _Left) else f"it raises {type(error).__name__}: "
+                    return f"with {what} {told}{error}"
         return ""
 
     def _raised(self, places: Sequence[_Place], h: float) -> Exception | None:
-        """What f raises where these components are changed."""
+        """What f raises where these components are changed, or what was told of its results."""
         try:
             self._moved_outputs(self._along(places), h)
         except _OUTSIDE as error:
