@@ -162,7 +162,10 @@ def test_whole_negative_powers_are_what_python_makes_of_them(uncompiled: None) -
 def test_an_integer_that_would_be_cut_off_raises(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python's float is no integer, and whether it is one comes out when the program runs; NumPy raises too."""
     monkeypatch.setenv("ADJIT_UNCOMPILED", "0" if compiled else "1")
+    line = raised.__code__.co_firstlineno + 1
     for n, k in ((10, -1), (np.int64(10), -1)):
-        with pytest.raises(ValueError, match="make its base a float"):
+        with pytest.raises(
+            ValueError, match=rf"make its base a float \(line {line} of test_kinds_of_numbers.py\)"
+        ):
             aj.grad(raised)(1.5, n, k)
     assert aj.value_and_grad(njit(raised))(1.5, 10, -1)[0] == 0.0  # as Numba has it

@@ -9,7 +9,7 @@ from dataclasses import replace
 from adjit.frontend import elements
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import Elements, Place
-from adjit.ir.core import ONE, ZERO, Atom, Const, If, Raise
+from adjit.ir.core import ONE, ZERO, Atom, Const, If
 from adjit.ir.types import BOOL, INT64
 
 
@@ -94,7 +94,7 @@ def _check_one(lx: Lowering, extent: Atom, wide: Atom, node: ast.AST) -> None:
     """Raise ValueError unless an extent of at most one fits a longer one: it is one, or nothing fits nothing."""
     if extent == ONE:
         return
-    failure = Raise("ValueError", ("operands could not be broadcast together",), lx.span(node))
+    failure = lx.failure("operands could not be broadcast together", node)
     with lx.at(node):
         none, other = (lx.let("ne", extent, e, type=BOOL) for e in (ONE, wide))
         lx.builder.append(If(lx.let("and_", none, other, type=BOOL), (failure,), (), span=lx.span(node)))
@@ -115,7 +115,7 @@ def check_equal(
     same = lx.integers.same(a, b)
     if same:
         return
-    failure = Raise(error, (message,), lx.span(node))
+    failure = lx.failure(message, node, error)
     with lx.at(node):
         if same is False:
             lx.builder.append(failure)

@@ -40,7 +40,7 @@ from adjit.frontend.values import (
     same_static,
 )
 from adjit.ir.builder import Builder
-from adjit.ir.core import FALSE, ONE, TRUE, Atom, Const, Function, If, Slice, Span, Stmt, Sym, Undef
+from adjit.ir.core import FALSE, ONE, TRUE, Atom, Const, Function, If, Raise, Slice, Span, Stmt, Sym, Undef
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar
 
 RETURN, BREAK, CONTINUE, RESULT = "$return", "$break", "$continue", "$result"
@@ -181,6 +181,11 @@ class Lowering:
 
     def span(self, node: ast.AST) -> Span:
         return self.frame.at or span_of(self.frame.file, node)
+
+    def failure(self, message: str, node: ast.AST, error: str = "ValueError") -> Raise:
+        """What raises, when the program runs, a message of adjit's own."""
+        span = self.span(node)
+        return Raise(error, (span.told(message),), span)
 
     def refuse(self, node: ast.AST, reason: str, remedy: str) -> NoReturn:
         refuse(reason, self.span(node), remedy)

@@ -13,7 +13,7 @@ import ast
 from adjit.frontend import calls, elements, expressions
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import Elements, Place, Value
-from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, If, Raise, const
+from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, If, const
 from adjit.ir.types import BOOL, INT64
 
 
@@ -101,7 +101,7 @@ def _refuse_nothing(lx: Lowering, source: Elements, axes: frozenset[int], name: 
     message = f"zero-size array to reduction operation {name} which has no identity"
     if name.startswith("arg"):
         message = f"attempt to get {name} of an empty sequence"
-    failure = Raise("ValueError", (message,), lx.span(node))
+    failure = lx.failure(message, node)
     if isinstance(size, Const):
         if size.value == 0:
             lx.builder.append(failure)

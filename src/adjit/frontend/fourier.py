@@ -18,7 +18,7 @@ from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.plain import frequencies
 from adjit.frontend.values import NONE, TupleValue, Value
-from adjit.ir.core import ONE, Atom, Const, If, Raise, Sym, Whole, const
+from adjit.ir.core import ONE, Atom, Const, If, Sym, Whole, const
 from adjit.ir.types import BOOL, FLOAT64, UNKNOWN, Array, Scalar
 from adjit.rules import linear
 from adjit.rules.linear.fourier import NORMS, op_of
@@ -60,7 +60,7 @@ def _points(lx: Lowering, value: Value, otherwise: Atom, node: ast.AST) -> Atom:
     n = otherwise if lanes.none(value) else expressions.number(lx, value, node)
     if isinstance(n, Const) and type(n.value) is not int:
         lx.refuse(node, f"{n.value} points of a Fourier transform", "give an integer")
-    failure = Raise("ValueError", (_NO_POINTS,), lx.span(node))
+    failure = lx.failure(_NO_POINTS, node)
     if isinstance(n, Const):
         if n.integer < 1:
             lx.builder.append(failure)

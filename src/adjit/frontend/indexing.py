@@ -19,7 +19,7 @@ from adjit.frontend.values import (
     is_array,
     is_scalar,
 )
-from adjit.ir.core import ONE, ZERO, Atom, Const, If, Raise, Slice, Sym, const
+from adjit.ir.core import ONE, ZERO, Atom, Const, If, Slice, Sym, const
 from adjit.ir.types import BOOL, Array, Scalar
 
 Item = Atom | Slice
@@ -270,7 +270,7 @@ def _pick(lx: Lowering, owner: TupleValue, k: Atom, position: int, node: ast.AST
         k = _value(lx.branch(negative, lambda: lx.let("add", k, const(count)), lambda: k, node))
         low, high = lx.let("lt", k, const(0), type=BOOL), lx.let("ge", k, const(count), type=BOOL)
         outside = lx.let("or_", low, high, type=BOOL)
-        failure = Raise("IndexError", ("tuple index out of range",), lx.span(node))
+        failure = lx.failure("tuple index out of range", node, "IndexError")
         lx.builder.append(If(outside, (failure,), (), span=lx.span(node)))
     if position == count - 1:
         return owner.items[position]

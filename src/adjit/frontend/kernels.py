@@ -14,7 +14,7 @@ from adjit.frontend.context import Lowering
 from adjit.frontend.kernel_function import LAUNCH, KernelFunction
 from adjit.frontend.plain import launches
 from adjit.frontend.values import NONE, Static, TupleValue, Value, is_scalar, same_static
-from adjit.ir.core import ZERO, Atom, Const, If, Raise
+from adjit.ir.core import ZERO, Atom, Const, If
 from adjit.ir.types import BOOL
 
 MOST = 3
@@ -94,7 +94,7 @@ def _check_extent(lx: Lowering, name: str, n: Atom, node: ast.AST) -> None:
     message = f"the ndrange of the kernel '{name}' is negative"
     with lx.at(node):
         cond = lx.let("lt", n, ZERO, type=BOOL, name="negative")
-    lx.builder.append(If(cond, (Raise("ValueError", (message,), lx.span(node)),), (), span=lx.span(node)))
+    lx.builder.append(If(cond, (lx.failure(message, node),), (), span=lx.span(node)))
 
 
 def run_item(lx: Lowering, item: Item, index: list[Value], node: ast.AST) -> Value:

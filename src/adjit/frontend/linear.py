@@ -16,7 +16,7 @@ from adjit.frontend import elements, matrices
 from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import Static, TupleValue, Value
-from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, If, Raise, Sym, Whole
+from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, If, Sym, Whole
 from adjit.ir.types import BOOL, INT64, Array, Scalar
 from adjit.rules import linear
 
@@ -144,7 +144,7 @@ def _check(lx: Lowering, op: str, a: Atom, b: Atom, reason: str, node: ast.AST) 
     """Raise ValueError if `a op b`: what has no derivative is refused once the shape is known."""
     if lx.integers.same(a, b):
         return
-    failure = Raise("ValueError", (reason,), lx.span(node))
+    failure = lx.failure(reason, node)
     if op == "ne" and lx.integers.same(a, b) is False:
         lx.builder.append(failure)
         raise DeadPath

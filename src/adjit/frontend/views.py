@@ -24,7 +24,7 @@ from adjit.frontend.values import (
     is_scalar,
     same_static,
 )
-from adjit.ir.core import FALSE, ONE, ZERO, Atom, Const, If, Raise, Slice, Sym, View, const
+from adjit.ir.core import FALSE, ONE, ZERO, Atom, Const, If, Slice, Sym, View, const
 from adjit.ir.types import BOOL, INT64, Array
 
 Axes = tuple[int | None, ...]
@@ -280,7 +280,7 @@ def _choose(lx: Lowering, test: Atom, a: Atom, b: Atom) -> Atom:
 
 
 def _raise_if(lx: Lowering, test: Atom, message: str, node: ast.AST) -> None:
-    failure = Raise("ValueError", (message,), lx.span(node))
+    failure = lx.failure(message, node)
     lx.builder.append(If(test, (failure,), (), span=lx.span(node)))
 
 

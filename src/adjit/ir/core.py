@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from os.path import basename
 from typing import TypeVar, dataclass_transform
 
 from adjit.ir.notes import Note
@@ -45,6 +46,10 @@ class Span:
     column: int = 0
     end_line: int = 0
     end_column: int = 0
+
+    def told(self, message: str) -> str:
+        """A message of the running program, with the place: compiled code has no traceback that would tell it."""
+        return f"{message} (line {self.line} of {basename(self.file)})" if self.line > 0 else message
 
 
 NOWHERE = Span("<generated>", 0)

@@ -79,7 +79,9 @@ class _Check:
             assert isinstance(loop.step, Const) and loop.lo is not None and loop.hi is not None
             order = "lt" if loop.step.integer > 0 else "gt"
             test = b.op("and_", test, b.op(order, copier.atom(loop.lo), copier.atom(loop.hi)))
-        b.if_(test, (*self._of_zero(), Raise("ValueError", (_CUT_OFF,), self.power.span)))
+        b.if_(
+            test, (*self._of_zero(), Raise("ValueError", (self.power.span.told(_CUT_OFF),), self.power.span))
+        )
         return b.block()
 
     def _of_zero(self) -> Block:
