@@ -20,6 +20,9 @@ value is NumPy's, and its derivatives in forward and reverse mode are those of d
   `reshape` and `ravel` are views of contiguous memory and copy other.
 * What Numba computes in an order of its own (percentiles, sums) follows Numba. What Numba lacks (`np.pad`,
   `np.add.at`, `np.gradient`, axes of sorts and medians) follows NumPy.
+* So `np.sum`, `np.mean`, `np.std` and other reductions of a plain function agree with the plain call to rounding, not
+  to the bit: NumPy adds pairwise, Numba and adjit in order. `np.dot`, `@` and `np.linalg.norm` add in an order of their
+  own under njit too, and `np.exp` and its kin of whole arrays are NumPy's own to the last bit or two.
 * `np.fft` is NumPy's own, called from compiled code, so that values are NumPy's to the bit. `axis`, `axes` and `norm`
   are constants; `n` and `s` may be computed. Numba has no `np.fft` without `rocket-fft`, whose values differ by
   rounding: a dispatcher that calls it runs here, and may not by itself.
