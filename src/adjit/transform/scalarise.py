@@ -44,7 +44,7 @@ class _Scalarise(Rewriter):
         plain = replace(stmt, at_once=False)
         if all(self._harmless(load, nest) for load in walk((stmt,)) if isinstance(load, Load)):
             return (self.rebuild(plain),)
-        return tuple(s for part in _kept_first(plain, nest) for s in super(_Scalarise, self).stmt(part))
+        return tuple(s for part in _kept_first(plain, nest, self._affine) for s in super(_Scalarise, self).stmt(part))
 
     def _harmless(self, load: Load, nest: _Nest) -> bool:
         """Whether no earlier turn's store can change what is loaded."""
@@ -93,12 +93,12 @@ class _Nest:
         return tuple(map(spelled, index))
 
 
-def _kept_first(outer: Loop, nest: _Nest) -> tuple[Stmt, ...]:
+def _kept_first(outer: Loop, nest: _Nest, affine: Affine) -> tuple[Stmt, ...]:
     """The nest as two: values into a new array, then from there to where they belong."""
     b = Builder(outer.span)
     dtype = nest.store.value.type
     assert isinstance(dtype, Scalar)
-    shape = tuple(_extent(b, loop) for loop in nest.loops)
+    shape = tuple(_extent(b, loop, affine) for loop in nest.loops)
     kept = b.alloc("kept", Array(dtype, len(shape), "C"), shape)
 
     def at(b: Builder) -> tuple[Atom, ...]:
@@ -146,6 +146,9 @@ def _low(loop: Loop) -> Atom:
     return loop.lo
 
 
-def _extent(b: Builder, loop: Loop) -> Atom:
+def _extent(b: Builder, loop: Loop, affine: Affine) -> Atom:
+    """The turns of a loop; none where it ends before it begins, as over `x[:-1]` of an array without elements."""
     assert loop.hi is not None
-    return loop.hi if _low(loop) == ZERO else b.op("max", b.op("sub", loop.hi, _low(loop)), 0)
+    if _low(loop) != ZERO:
+        return b.op("max", b.op("sub", loop.hi, _low(loop)), 0)
+    return loop.hi if affine.nonnegative(loop.hi) else b.op("max", loop.hi, 0)
