@@ -1,6 +1,6 @@
 """The names of a generated module's prelude as plain Python, to run it without Numba.
 
-Integers are Python's and never wrap; floats follow IEEE as they do in compiled code (no ZeroDivisionError in adjoints,
+Integers are Python's and never wrap, but for what is stored in arrays of few bits (`plain_narrow`); floats follow IEEE as they do in compiled code (no ZeroDivisionError in adjoints,
 no ValueError from `math.sqrt(-1.0)`; `plain_arithmetic`). What compiled code would do without a word is made to show
 here: an index that is said not to be negative (`uint64(i)`) and is raises IndexError, and memory that nobody has
 written holds NaN, or a huge negative integer.
@@ -18,6 +18,7 @@ import numpy as np
 
 from adjit.runtime.lanes import plain_lanes
 from adjit.runtime.plain_arithmetic import FUNCTIONS, power
+from adjit.runtime.plain_narrow import caster, made_narrow, narrow, wide
 
 
 def _run_parts(part: Callable[..., None], count: int, given: tuple[Any, ...]) -> None:
@@ -81,12 +82,18 @@ def _poison(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array
 
 
+def _poisoned(*args: Any, **kwargs: Any) -> np.ndarray[Any, Any]:
+    return _poison(np.empty(*args, **kwargs))
+
+
 def _numpy() -> types.SimpleNamespace:
     """NumPy, with poison in uninitialised memory."""
     space = types.SimpleNamespace(**vars(np))
-    space.empty = lambda *args, **kwargs: _poison(np.empty(*args, **kwargs))
+    space.empty = made_narrow(_poisoned)
+    for name in ("zeros", "ones", "full"):
+        setattr(space, name, made_narrow(getattr(np, name)))
     space.spacing = lambda x: np.copysign(np.spacing(x), x)  # Numba's has the sign of -0.0 too
-    space.empty_like = lambda *args, **kwargs: _poison(np.empty_like(*args, **kwargs))
+    space.empty_like = made_narrow(lambda *args, **kwargs: _poison(np.empty_like(*args, **kwargs)))
     return space
 
 
@@ -95,7 +102,7 @@ _NUMPY = _numpy()
 
 def empty() -> Callable[..., np.ndarray[Any, Any]]:
     """What makes memory that the program is to set: poisoned where programs run as plain Python."""
-    return _NUMPY.empty if os.environ.get("ADJIT_UNCOMPILED") == "1" else np.empty
+    return _poisoned if os.environ.get("ADJIT_UNCOMPILED") == "1" else np.empty
 
 
 def _fdiv(a: Any, b: Any) -> Any:
@@ -179,8 +186,10 @@ def boxed(call: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def run(*args: Any) -> Any:
-        found = call(*args)
-        return tuple(map(_own, found)) if type(found) is tuple else found
+        taken = [narrow(a) for a in args]
+        given = {id(t): a for t, a in zip(taken, args, strict=True)}
+        found = call(*taken)
+        return tuple(_own(wide(a, given)) for a in found) if type(found) is tuple else found
 
     return run
 
@@ -191,9 +200,10 @@ def _own(value: Any) -> Any:
 
 def plain_namespace() -> dict[str, Any]:
     """Fresh globals for the text of a module."""
-    scalars = {f"{kind}{bits}": int for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+    scalars = {f"{kind}{bits}": caster(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32)}
     space: dict[str, Any] = {
         **scalars,
+        "int64": int,
         **FUNCTIONS,
         "uint64": _index,
         "float32": np.float32,
