@@ -27,6 +27,10 @@ WRITTEN = {
     "a store to small integers": r"\b(u|o|b\d+|b_\d)\[.*\] ([-+&|^]|//|>>)?= ",
     "a store to bools": r"\b(B|B\d+|b_\d)\[.*\] [&|^]?= ",
     "a loop over what may have no element": r"for .* in .*\b(E\d*|F|l_\d)\b",
+    "a store to small integers that wrap": r"\b(G|H|q\d+)\[.*\] ([-+*^]=|= .* [-+*] )",
+    "a whole array of small integers that wrap": r"\bq\d+ = .*\b(G|H|q\d+)\b",
+    "a cast of small integers": r"\b(G|H|q\d+)\.astype",
+    "a mask of small integers": r"\bB\d+ = (G|H|q\d+) ",
     "a slice that may have no extent": r"(\(len\(\w+\) \+ 1\)|\[2:1|\[:0|\[len\(\w+\)):?.*\]",
 }
 """What at least one program in thirty has, as text."""
@@ -60,14 +64,49 @@ def test_every_kind_is_written(what: str, programs: list[Program]) -> None:
 
 def test_every_kind_of_argument_is_passed(programs: list[Program]) -> None:
     values = [a.value for program in programs for a in program.arguments]
+    named = {a.name: a for program in programs for a in program.arguments}
+    assert named.keys() >= set("abcMZEFuBGH")
     types = {str(v.dtype) for v in values if isinstance(v, np.ndarray)}
     assert types >= {"complex64", "complex128", "int8", "int16", "uint8", "uint16", "int32", "bool"}
     assert any(isinstance(v, complex) for v in values)
     for extent in (0, 1):
         few = [p for p in programs if any(extent in np.shape(a.value) for a in p.arguments)]
         assert len(few) > len(programs) / 10
-    for kind in ("ranges", "keywords", "complex", "small", "empty"):
+    for kind in ("ranges", "keywords", "complex", "small", "limits", "empty"):
         assert sum(kind in program.kinds for program in programs) > len(programs) / 3
+
+
+def test_small_integers_are_at_the_limits_of_their_types(programs: list[Program]) -> None:
+    held = [a.value for program in programs for a in program.arguments if a.name in ("G", "H")]
+    for dtype in ("int8", "int16", "int32", "uint8", "uint16", "uint32"):
+        limits = np.iinfo(dtype)
+        assert {limits.min, limits.max} <= {int(v) for a in held if a.dtype == dtype for v in a}
+
+
+@pytest.mark.parametrize("arrays", [False, True])
+def test_ordinary_arguments_have_no_element_or_few(arrays: bool) -> None:
+    """A fifth of the programs; in a tenth at the least arrays of one, two and three axes have none."""
+    programs = [generate(seed, kinds=True, arrays=arrays, small=True) for seed in range(150)]
+    shapes = [
+        [np.shape(a.value) for a in p.arguments if a.name in "abcMNT" and np.ndim(a.value) > 0]
+        for p in programs
+    ]
+    few = [own for own in shapes if own and max(n for shape in own for n in shape) <= 2]
+    assert 0.1 < len(few) / len(programs) < 0.4
+    none = [own for own in shapes if any(0 in shape for shape in own)]
+    assert len(none) > len(programs) / 15, len(none)
+    for axes in (1, 2, 3)[: 3 if arrays else 2]:
+        assert any(0 in shape and len(shape) == axes for own in none for shape in own)
+    if arrays:
+        moved = [p for p in programs if re.search(r"(\w+)\[.*:-?\d*.*\] [-+*]?= .*\b\1\[.*:", p.source())]
+        assert len(moved) > len(programs) / 4
+
+
+def test_arrays_and_kinds_together(tmp_path: Path, uncompiled: None) -> None:
+    settings = Settings(
+        seed=11, count=5, kinds=True, arrays=True, small=True, seconds=600, folder=tmp_path, shrink_seconds=0
+    )
+    assert_right(list(outcomes(settings)))
 
 
 def test_the_plain_form_calls_nested_functions_by_position(programs: list[Program]) -> None:

@@ -44,7 +44,9 @@ class _Scalarise(Rewriter):
         plain = replace(stmt, at_once=False)
         if all(self._harmless(load, nest) for load in walk((stmt,)) if isinstance(load, Load)):
             return (self.rebuild(plain),)
-        return tuple(s for part in _kept_first(plain, nest, self._affine) for s in super(_Scalarise, self).stmt(part))
+        return tuple(
+            s for part in _kept_first(plain, nest, self._affine) for s in super(_Scalarise, self).stmt(part)
+        )
 
     def _harmless(self, load: Load, nest: _Nest) -> bool:
         """Whether no earlier turn's store can change what is loaded."""

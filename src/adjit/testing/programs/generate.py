@@ -16,7 +16,18 @@ from adjit.testing.programs.given import (
     rule,
 )
 from adjit.testing.programs.inner import INNER_WEIGHTS
-from adjit.testing.programs.kinds import KEPT, beside, defaults, group_of, of_callees, roll, summed, take
+from adjit.testing.programs.kinds import (
+    KEPT,
+    WITH_ARRAYS,
+    beside,
+    defaults,
+    extent,
+    group_of,
+    of_callees,
+    roll,
+    summed,
+    take,
+)
 from adjit.testing.programs.kinds import arguments as arguments_of_kinds
 from adjit.testing.programs.nodes import Argument, Function, Given, Line, Program
 from adjit.testing.programs.nodes import Expression as E
@@ -27,6 +38,8 @@ from adjit.testing.programs.statements import COMPOUND, WEIGHTS, Statements
 
 LAYOUTS = ("C", "C", "F", "A")
 WEIGHTS_BESIDE_ARRAYS = {k: w if k in COMPOUND else 0.35 * w for k, w in WEIGHTS.items()}
+FEW = 0.2
+"""The share of programs of other kinds whose arguments have extents of 0 to 2."""
 LARGE = 0.15
 """The share of large programs among those that are not asked to be small."""
 
@@ -105,8 +118,11 @@ def _attempt(
     if nested:
         all_weights = all_weights | INNER_WEIGHTS
     kinds = roll(dice) if many else ()
+    few = many and Dice((seed, kind)).chance(FEW)
+    if few:
+        kinds = tuple(dict.fromkeys((*kinds, "empty")))
     if kinds:
-        all_weights = beside(all_weights, kinds)
+        all_weights = beside(all_weights, kinds) | (WITH_ARRAYS if arrays else {})
     # Swarm testing: each program uses its own subset of the statements, so that each sees company it rarely
     # has.
     dropped = [
@@ -147,9 +163,9 @@ def _attempt(
         callees.append(callee)
         functions += [*writer.kernels, function]
         reduces = reduces or writer.reduces
-    arguments = _shaped_arguments(dice) if arrays else _arguments(dice, 12 if parallel else 6)
-    arguments += arguments_of_kinds(dice, kinds)
-    writer, main = _main(dice, weights, callees, arguments, size, kinds)
+    arguments = _shaped_arguments(dice, few) if arrays else _arguments(dice, 12 if parallel else 6, few)
+    arguments += arguments_of_kinds(dice, kinds, few)
+    writer, main = _main(dice, weights, callees, arguments, size, kinds, few)
     functions += [*writer.kernels, main]
     reduces = reduces or writer.reduces
     uses = "uses " + ", ".join(sorted(weights))
@@ -224,23 +240,23 @@ def _names_of(scope: Scope, kind: str) -> list[str]:
     return groups.get(kind, scope.ints)
 
 
-def _arguments(dice: Dice, longest: int) -> tuple[Argument, ...]:
+def _arguments(dice: Dice, longest: int, few: bool) -> tuple[Argument, ...]:
     rng = dice.rng
-    size = dice.number(1, longest)
+    size = extent(dice, longest, few)
     out: list[Argument] = []
     single = dice.chance(0.08)
     for k in range(dice.number(1, 3)):
-        length = size if dice.chance(0.7) else dice.number(1, 7)
+        length = size if dice.chance(0.7) else extent(dice, 7, few)
         dtype = "float32" if single and dice.chance(0.6) else "float64"
         values = rng.uniform(-1.5, 1.5, length).astype(dtype)
         out.append(Argument("abc"[k], values, dice.pick(["C", "C", "A"])))
     if dice.chance(0.4):
-        shape = (dice.number(1, 4), dice.number(1, 4))
+        shape = (extent(dice, 4, few), extent(dice, 4, few))
         out.append(Argument("M", rng.uniform(-1.5, 1.5, shape), dice.pick(LAYOUTS)))
     for k in range(dice.number(0, 2)):
         out.append(Argument("xy"[k], float(rng.uniform(-1.5, 1.5))))
     for k in range(dice.number(0, 2)):
-        indices = rng.integers(-3, 8, dice.number(1, 6)).astype(dice.pick(["int64", "int64", "int32"]))
+        indices = rng.integers(-3, 8, extent(dice, 6, few)).astype(dice.pick(["int64", "int64", "int32"]))
         out.append(Argument("pr"[k], indices, dice.pick(["C", "A"])))
     for k in range(dice.number(0, 2)):
         out.append(Argument("nl"[k], dice.pick([0, 1, 2, 3, 4, 4, 6])))
@@ -249,10 +265,10 @@ def _arguments(dice: Dice, longest: int) -> tuple[Argument, ...]:
     return tuple(out)
 
 
-def _shaped_arguments(dice: Dice) -> tuple[Argument, ...]:
+def _shaped_arguments(dice: Dice, few: bool) -> tuple[Argument, ...]:
     """Arguments for array statements: a few extents that many arrays have in common."""
     rng = dice.rng
-    rows, columns, third = (dice.pick([1, 2, 3, 3, 4, 4, 5]) for _ in range(3))
+    rows, columns, third = (dice.pick([0, 0, 1, 1, 2] if few else [1, 2, 3, 3, 4, 4, 5]) for _ in range(3))
     single = dice.chance(0.1)
     shapes = {"a": (rows,), "b": (dice.pick([rows, rows, columns]),)}
     shapes |= {"M": (rows, columns)} if dice.chance(0.75) else {}
@@ -267,7 +283,7 @@ def _shaped_arguments(dice: Dice) -> tuple[Argument, ...]:
     if dice.chance(0.7):
         out.append(Argument("x", float(rng.uniform(-1.5, 1.5))))
     for name in dice.pick(["", "p", "p", "pr"]):
-        indices = rng.integers(-3, 8, dice.pick([rows, columns, dice.number(1, 6)]))
+        indices = rng.integers(-3, 8, dice.pick([rows, columns, extent(dice, 6, few)]))
         out.append(
             Argument(name, indices.astype(dice.pick(["int64", "int64", "int32"])), dice.pick(["C", "A"]))
         )
@@ -283,6 +299,7 @@ def _main(
     arguments: tuple[Argument, ...],
     size: Size,
     kinds: tuple[str, ...],
+    few: bool,
 ) -> tuple[Statements, Function]:
     scope = Scope(callees=list(callees), keywords="keywords" in kinds)
     for argument in arguments:
@@ -306,7 +323,7 @@ def _main(
             (scope.floats if isinstance(value, float) else scope.ints).append(argument.name)
     if not ARRAY_WEIGHTS.keys().isdisjoint(weights):
         arrays = {a.name: a.value.shape for a in arguments if isinstance(a.value, np.ndarray)}
-        known = scope.vectors + scope.matrices + ["T"]
+        known = scope.vectors + scope.matrices + scope.loose + scope.loose_matrices + ["T"]
         scope.shapes = {name: shape for name, shape in arrays.items() if name in known}
         scope.stretched = tuple(name for name, shape in arrays.items() if 1 in shape)
     parallel = not PARALLEL_WEIGHTS.keys().isdisjoint(weights)
@@ -317,10 +334,10 @@ def _main(
     body = writer.body(scope, 0, dice.number(*size.lines))
     if parallel:
         body = (*body, *writer.parallel(scope))
-    return writer, Function("f", tuple(a.name for a in arguments), (*body, _total(dice, writer, scope)))
+    return writer, Function("f", tuple(a.name for a in arguments), (*body, _total(dice, writer, scope, few)))
 
 
-def _total(dice: Dice, writer: Statements, scope: Scope) -> Line:
+def _total(dice: Dice, writer: Statements, scope: Scope, few: bool) -> Line:
     parts = [writer.write.number(scope, 2)]
     for name in scope.floats[-2:]:
         parts.append(E("{0}", (E(name),)))
@@ -340,6 +357,6 @@ def _total(dice: Dice, writer: Statements, scope: Scope) -> Line:
         )
     for name in dict.fromkeys([*list(scope.shapes)[:1], *list(scope.shapes)[-2:]]):
         parts.append(E("0.3 * np.sum({0} * np.cos({0}))", (E(name),)))
-    parts += summed(scope)
+    parts += summed(scope, few)
     text = " + ".join("{%d}" % k for k in range(len(parts)))  # noqa: UP031
     return Line(E("return " + text, tuple(parts)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from adjit.testing.programs.narrow_integers import NARROW_TYPES, size_of
 from adjit.testing.programs.nodes import Argument
 from adjit.testing.programs.nodes import Expression as E
 from adjit.testing.programs.scope import Dice, Scope
@@ -21,11 +22,25 @@ KINDS: dict[str, dict[str, float]] = {
         "bool_store": 5,
         "flag": 2,
     },
+    "limits": {"narrow_store": 8, "narrow_whole": 6, "narrow_read": 6},
     "empty": {"loose_view": 6, "loose_loop": 9, "loose_update": 2, "loose_size": 1},
 }
 """Each kind with its statements."""
 
-KEPT = ("range_value", "complex_store", "small_store", "bool_store", "loose_view", "loose_loop")
+WITH_ARRAYS: dict[str, float] = {"shifted_update": 5.0, "shifted_fresh": 1.5}
+"""Statements that programs of any kind have beside those of whole arrays."""
+
+KEPT = (
+    "range_value",
+    "complex_store",
+    "small_store",
+    "bool_store",
+    "narrow_store",
+    "narrow_read",
+    "loose_view",
+    "loose_loop",
+    "shifted_update",
+)
 """Statements that every program of their kind has at its disposal."""
 
 COMPOUND = ("branch", "for", "for_elements", "while")
@@ -82,23 +97,30 @@ def group_of(scope: Scope, param: str) -> list[str] | None:
     return groups.get(param)
 
 
-def arguments(dice: Dice, kinds: tuple[str, ...]) -> tuple[Argument, ...]:
-    """Arguments of these kinds."""
+def arguments(dice: Dice, kinds: tuple[str, ...], few: bool) -> tuple[Argument, ...]:
+    """Arguments of these kinds; with `few`, of extents 0 to 2."""
     out: list[Argument] = []
     if "complex" in kinds:
-        out += _complex(dice)
+        out += _complex(dice, few)
     if "small" in kinds:
-        out += _small(dice)
+        out += _small(dice, few)
+    if "limits" in kinds:
+        out += _narrow(dice, few)
     if "empty" in kinds:
         out += _empty(dice)
     return tuple(out)
 
 
-def _complex(dice: Dice) -> list[Argument]:
+def extent(dice: Dice, most: int, few: bool) -> int:
+    """A number of elements: 1 to `most`, or 0 to 2."""
+    return dice.pick([0, 0, 1, 1, 2]) if few else dice.number(1, most)
+
+
+def _complex(dice: Dice, few: bool) -> list[Argument]:
     rng, out = dice.rng, list[Argument]()
     dtype = "complex64" if dice.chance(0.08) else "complex128"
     for name in dice.pick(["Z", "Z", "ZW", ""]):
-        n = dice.number(1, 5)
+        n = extent(dice, 5, few)
         values = (rng.uniform(-1.2, 1.2, n) + 1j * rng.uniform(-1.2, 1.2, n)).astype(dtype)
         out.append(Argument(name, values, dice.pick(["C", "C", "A"])))
     for name in dice.pick(["d", "d", "de", ""]):
@@ -106,14 +128,27 @@ def _complex(dice: Dice) -> list[Argument]:
     return out
 
 
-def _small(dice: Dice) -> list[Argument]:
+def _small(dice: Dice, few: bool) -> list[Argument]:
     rng, out = dice.rng, list[Argument]()
     for name in dice.pick(["u", "u", "uo", ""]):
-        values = rng.integers(0, 6, dice.number(1, 5)).astype(dice.pick(SMALL_TYPES))
+        values = rng.integers(0, 6, extent(dice, 5, few)).astype(dice.pick(SMALL_TYPES))
         out.append(Argument(name, values, dice.pick(["C", "C", "A"])))
     if dice.chance(0.7):
-        values = rng.random(dice.number(1, 5)) < 0.5
+        values = rng.random(extent(dice, 5, few)) < 0.5
         out.append(Argument("B", values, dice.pick(["C", "C", "A"])))
+    return out
+
+
+def _narrow(dice: Dice, few: bool) -> list[Argument]:
+    """Small integers of any size, many of them the largest or the least of their type."""
+    rng, out = dice.rng, list[Argument]()
+    n, dtype = extent(dice, 4, few), dice.pick(NARROW_TYPES)
+    for name in dice.pick(["G", "GH", "GH"]):
+        dtype = dtype if dice.chance(0.6) else dice.pick(NARROW_TYPES)
+        limits = np.iinfo(dtype)
+        ends = rng.choice([limits.min, limits.min + 1, limits.max - 1, limits.max], n)
+        values = np.where(rng.random(n) < 0.6, ends, rng.integers(limits.min, limits.max, n)).astype(dtype)
+        out.append(Argument(name, values, dice.pick(["C", "C", "A"])))
     return out
 
 
@@ -131,11 +166,15 @@ def _empty(dice: Dice) -> list[Argument]:
 def take(scope: Scope, argument: Argument, kinds: tuple[str, ...]) -> bool:
     """Puts the name of an argument of these kinds where it belongs; False if it is of none."""
     value, name = argument.value, argument.name
+    if name in ("G", "H") and isinstance(value, np.ndarray):
+        scope.narrow[name] = str(value.dtype)
+        return True
     if isinstance(value, np.ndarray):
         kind = value.dtype.kind
         loose = scope.loose if value.ndim == 1 else scope.loose_matrices
         group = {"c": scope.complex_arrays, "b": scope.bools}.get(kind)
-        group = scope.smalls if name in ("u", "o") else loose if name in ("E", "F") else group
+        none = value.dtype.kind == "f" and value.size == 0 and value.ndim < 3
+        group = scope.smalls if name in ("u", "o") else loose if name in ("E", "F") or none else group
     else:
         group = scope.complexes if isinstance(value, complex) else None
     if not kinds or group is None:
@@ -144,12 +183,25 @@ def take(scope: Scope, argument: Argument, kinds: tuple[str, ...]) -> bool:
     return True
 
 
-def summed(scope: Scope) -> list[E]:
+def _one(text: str, few: bool) -> str:
+    """A term of an array's elements; another number where it has none."""
+    return f"({text} if len({{0}}) > 0 else 0.3)" if few else text
+
+
+def summed(scope: Scope, few: bool) -> list[E]:
     """Terms of a program's result, of what it has of these kinds."""
     parts = [E("0.4 * {0}.real - 0.3 * {0}.imag", (E(name),)) for name in scope.complexes[-2:]]
-    parts += [E("0.3 * {0}[-1].real + 0.2 * {0}[0].imag", (E(name),)) for name in scope.complex_arrays[-2:]]
-    parts += [E("0.1 * {0}[-1]", (E(name),)) for name in scope.smalls[:2]]
-    parts += [E("(0.5 if {0}[0] else 0.2)", (E(name),)) for name in scope.bools[:1]]
+    parts += [
+        E(_one("0.3 * {0}[-1].real + 0.2 * {0}[0].imag", few), (E(name),))
+        for name in scope.complex_arrays[-2:]
+    ]
+    parts += [E(_one("0.1 * {0}[-1]", few), (E(name),)) for name in scope.smalls[:2]]
+    parts += [E(_one("(0.5 if {0}[0] else 0.2)", few), (E(name),)) for name in scope.bools[:1]]
+    ends = [*scope.narrow.items()]
+    parts += [
+        E(_one(f"0.3 * (float({{0}}[-1]) / {size_of(dtype)})", few), (E(name),))
+        for name, dtype in [*ends[:1], *ends[1:][-2:]]
+    ]
     parts += [E("({0}[-1] if len({0}) > 0 else 0.3)", (E(name),)) for name in scope.loose[-2:]]
     parts += [E("0.1 * len({0})", (E(name),)) for name in scope.ranges[-1:]]
     return parts
@@ -158,9 +210,11 @@ def summed(scope: Scope) -> list[E]:
 __all__ = [
     "KEPT",
     "KINDS",
+    "WITH_ARRAYS",
     "arguments",
     "beside",
     "defaults",
+    "extent",
     "group_of",
     "of_callees",
     "roll",

@@ -19,6 +19,20 @@ _SLICES = (
     "{0}[1:-1]",
 )
 
+_SHIFTS = (
+    (":-1", "1:"),
+    ("1:", ":-1"),
+    (":-2", "2:"),
+    ("2:", ":-2"),
+    ("1:-1", "2:"),
+    ("1:-1", ":-2"),
+    ("::-1", ":"),
+    ("1:", "-2::-1"),
+    (":0:-1", ":-1"),
+    (":0:-1", "1:"),
+)
+"""Pairs of slices of one extent, whatever the array's."""
+
 
 class NoElements(Simple):
     """Writes statements of arrays of any extent, none or one too."""
@@ -93,6 +107,40 @@ class NoElements(Simple):
             return []
         op = self.dice.pick(["{0} *= {1}", "{0} += {1}", "{0}[:] = {1}", "{0}[1:] -= {1}"])
         return [Line(E(op, (E(self.dice.pick(holders)), self.write.number(scope, 1))))]
+
+    def _shifted_update(self, scope: Scope, depth: int) -> list[Statement]:
+        """A part of an array from another part of it, of whatever extent: `x[:-1] += np.sin(x[1:])`."""
+        made = self._shifted(scope)
+        return [made[0]] if made else []
+
+    def _shifted_fresh(self, scope: Scope, depth: int) -> list[Statement]:
+        """The same into a fresh array of the same shape."""
+        name = self.names.new("t")
+        made = self._shifted(scope, name)
+        if made is None:
+            return []
+        line, of = made
+        if of in scope.shapes:
+            scope.shapes[name] = scope.shapes[of]
+        return [Line(E(f"{name} = np.{self.dice.pick(['zeros', 'ones'])}({of}.shape)")), line]
+
+    def _shifted(self, scope: Scope, target: str | None = None) -> tuple[Line, str] | None:
+        """The store, and the array that it reads."""
+        d = self.dice
+        ranks = dict.fromkeys(scope.vectors + scope.loose, 1) | dict.fromkeys(scope.matrices, 2)
+        ranks |= dict.fromkeys(scope.loose_matrices, 2) | {a: len(n) for a, n in scope.shapes.items()}
+        if not ranks:
+            return None
+        name = d.pick(list(ranks))
+        pairs = [d.pick(_SHIFTS) if k == 0 or d.chance(0.6) else (":", ":") for k in range(ranks[name])]
+        d.rng.shuffle(pairs)
+        left, right = (", ".join(p[side] for p in pairs) for side in (0, 1))
+        value = d.pick(
+            ["np.sin({0})", "0.5 * {0}", "{0}", "np.cos({0})", "({0} - 0.3 * {1})", "0.6 * {0} * {1}"]
+        )
+        parts = E(f"{name}[{right}]"), E(f"{name}[{left}]")
+        op = d.pick(["+=", "+=", "-=", "*=", "="])
+        return Line(E(f"{target or name}[{left}] {op} {value}", parts)), name
 
     def _loose_size(self, scope: Scope, depth: int) -> list[Statement]:
         """The extent of such an array as an integer."""

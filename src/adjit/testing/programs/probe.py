@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -74,6 +75,11 @@ class Probe(ArrayComparisons):
         self.note(int(a), abs(a - round(a)))
         return int(a)
 
+    def wrapped(self, name: str, a: Any, b: Any) -> Any:
+        """An operation of small integers that may wrap around in their type."""
+        with np.errstate(over="ignore"):
+            return getattr(operator, name)(a, b)
+
 
 class Probed:
     """The probed program, callable on plain arguments; remembers the outcomes of its first run."""
@@ -82,7 +88,8 @@ class Probed:
         self.namespace: dict[str, Any] = {}
         exec(compile(program.source(probe=True), f"<probe {program.seed}>", "exec"), self.namespace)
         self._function: Callable[..., Any] = self.namespace[program.name]
-        # Small integers that leave their range mean something else to NumPy, to Python and to Numba.
+        # Small integers that leave their range mean something else to NumPy, to Python and to Numba, except where
+        # `wrapped` computes them.
         self._overflow: Literal["raise", "ignore"] = "raise" if program.kinds else "ignore"
         self.base: list[int] | None = None
         self.margin = math.inf

@@ -39,7 +39,7 @@ class Scope:
 
     Of other kinds: `ranges` have a name (`over` says over which array's places one runs), `complexes` and
     `complex_arrays` (of one axis) are complex, `smalls` and `bools` are arrays of 0 to 7 in few bits and of bools,
-    `loose` vectors and matrices may have no element. With `keywords` calls may be by keyword; `optional` are nested
+    `narrow` are arrays of any values of a small integer type, with its name; `loose` vectors and matrices may have no element. With `keywords` calls may be by keyword; `optional` are nested
     functions with a default.
     """
 
@@ -69,6 +69,7 @@ class Scope:
     complex_arrays: list[str] = field(default_factory=list)
     smalls: list[str] = field(default_factory=list)
     bools: list[str] = field(default_factory=list)
+    narrow: dict[str, str] = field(default_factory=dict)
     loose: list[str] = field(default_factory=list)
     loose_matrices: list[str] = field(default_factory=list)
     keywords: bool = False
@@ -96,6 +97,7 @@ class Scope:
             complex_arrays=list(self.complex_arrays),
             smalls=list(self.smalls),
             bools=list(self.bools),
+            narrow=dict(self.narrow),
             loose=list(self.loose),
             loose_matrices=list(self.loose_matrices),
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from adjit.testing.programs.complex_statements import ComplexStatements
 from adjit.testing.programs.kinds import COMPOUND as COMPOUND
+from adjit.testing.programs.narrow_integers import NarrowIntegers
 from adjit.testing.programs.no_elements import NoElements
 from adjit.testing.programs.nodes import Block, Line, Statement
 from adjit.testing.programs.nodes import Expression as E
@@ -44,7 +45,9 @@ WEIGHTS: dict[str, float] = {
 }
 
 
-class Statements(ParallelStatements, ComplexStatements, NoElements, RangeValues, SmallIntegers):
+class Statements(
+    ParallelStatements, ComplexStatements, NoElements, RangeValues, SmallIntegers, NarrowIntegers
+):
     """Writes the body of one function."""
 
     def body(self, scope: Scope, depth: int, length: int) -> tuple[Statement, ...]:
