@@ -1,9 +1,10 @@
 """The names of a generated module's prelude as plain Python, to run it without Numba.
 
-Integers are Python's and never wrap, but for what is stored in arrays of few bits (`plain_narrow`); floats follow IEEE as they do in compiled code (no ZeroDivisionError in adjoints,
-no ValueError from `math.sqrt(-1.0)`; `plain_arithmetic`). What compiled code would do without a word is made to show
-here: an index that is said not to be negative (`uint64(i)`) and is raises IndexError, and memory that nobody has
-written holds NaN, or a huge negative integer.
+Integers are Python's and never wrap, but for what is stored in arrays of few bits (`plain_narrow`); floats follow
+IEEE as they do in compiled code (no ZeroDivisionError in adjoints, no ValueError from `math.sqrt(-1.0)`;
+`plain_arithmetic`). What compiled code would do without a word is made to show here: an index that is said not to be
+negative (`uint64(i)`) and is raises IndexError, and memory that nobody has written holds NaN, or a huge negative
+integer.
 """
 
 from __future__ import annotations

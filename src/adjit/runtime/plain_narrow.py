@@ -1,7 +1,8 @@
-"""Arrays of small integers for generated source that runs as plain Python: elements are read and stored as compiled code does it.
+"""Arrays of small integers for generated source that runs as plain Python: read and stored as in compiled code.
 
-NumPy's scalars keep their type in arithmetic (`u[0] - 1` of a zero in uint8 is 255), and a number out of range cannot be stored.
-In compiled code an element that is read is a wide integer, and what is stored is cut to the bits of the type.
+NumPy's scalars keep their type in arithmetic (`u[0] - 1` of a zero in uint8 is 255), and a number out of range cannot
+be stored. In compiled code an element that is read is a wide integer, and what is stored is cut to the bits of the
+type.
 """
 
 from __future__ import annotations

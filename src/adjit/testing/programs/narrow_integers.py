@@ -1,8 +1,8 @@
 """Random statements of small integers up to the limits of their types, whose arithmetic wraps around.
 
-Only what NumPy, Numba and adjit agree about: sums, differences and products of elements that go into an array of the same type,
-since every way of computing them is the same modulo two to the number of bits; whole arrays one operation at a time, each
-under a name; casts, masks; and elements as floats or as integers by `int`.
+Only what NumPy, Numba and adjit agree about: sums, differences and products of elements that go into an array of the
+same type, since every way of computing them is the same modulo two to the number of bits; whole arrays one operation at
+a time, each under a name; casts, masks; and elements as floats or as integers by `int`.
 """
 
 from __future__ import annotations

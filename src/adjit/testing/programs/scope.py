@@ -39,7 +39,8 @@ class Scope:
 
     Of other kinds: `ranges` have a name (`over` says over which array's places one runs), `complexes` and
     `complex_arrays` (of one axis) are complex, `smalls` and `bools` are arrays of 0 to 7 in few bits and of bools,
-    `narrow` are arrays of any values of a small integer type, with its name; `loose` vectors and matrices may have no element. With `keywords` calls may be by keyword; `optional` are nested
+    `narrow` are arrays of any values of a small integer type, with its name; `loose` vectors and matrices may have no
+    element. With `keywords` calls may be by keyword; `optional` are nested
     functions with a default.
     """
 
