@@ -131,6 +131,36 @@ def test_integers(dtype):
 
 
 @aj.kernel
+def beyond_their_range(y, x, a, b):
+    i = aj.index()
+    m, n = a[i], b[i]
+    square = m * m
+    y[0, i] = x[i] * square
+    y[1, i] = x[i] * (m + n) + (1.0 if m - n > 0 else 2.0)
+    y[2, i] = x[i] * (-m)
+    y[3, i] = x[i] * (m << n % 5)
+    y[4, i] = x[i] * ((m * n) >> 1)
+    y[5, i] = x[i] * (m * m // 3) + m * m % 7
+    a[i] += n
+    b[i] = m * n
+    y[6, i] = x[i] * a[i] + b[i]
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint32"])
+def test_small_integers_wrap_as_numpys(dtype):
+    limits = np.iinfo(dtype)
+    m = np.array([limits.max, limits.min, 12, 100, limits.max // 2 + 1], dtype)
+    n = np.array([3, 7, limits.max, 12, limits.max - 1], dtype)
+    x = np.linspace(1.0, 2.0, 5)
+    y, _, a, b = both(beyond_their_range, np.zeros((7, 5)), x, m.copy(), n.copy(), ndrange=5)
+    three, five, seven, one = (np.array(k, dtype) for k in (3, 5, 7, 1))
+    wanted = [x * (m * m), x * (m + n) + np.where(m - n > 0, 1.0, 2.0), x * -m, x * (m << n % five)]
+    wanted += [x * ((m * n) >> one), x * (m * m // three) + m * m % seven, x * (m + n) + m * n]
+    same((y, a, b), (np.stack(wanted), m + n, m * n), rtol=1e-14)
+
+
+@aj.kernel
 def divided(y, a, b):
     i = aj.index()
     y[0, i] = a[i] // b[i]

@@ -25,15 +25,36 @@ _CONVERSIONS = frozenset({"int", "float", "complex"})
 _PYTHON_INTS = frozenset({"math.floor", "math.ceil", "math.trunc", "round", "builtins.round"})
 _ALIASES = frozenset({"math.fmod", "math.cbrt"})
 """Functions that Numba lacks: printed as the operation's own."""
+WHOLE = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "div": "true_divide", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "power", "neg": "negative", "lshift": "left_shift", "rshift": "right_shift",
+    "and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor", "lt": "less", "le": "less_equal",
+    "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal", "pos": "positive", "invert": "invert",
+}  # fmt: skip
+"""The NumPy function that an operator means for whole arrays."""
+
+OPERATOR = "operator"
+"""The spelling of an operator on whole arrays in a dispatcher: Numba computes it on numbers, and NumPy's function has
+the type of the array."""
+
+ELEMENT, SUMMED = "element", "summed"
+"""Conversions to a type that is found with the types: to the element type of an array of such numbers, and to the type
+in which such numbers are added up. Where that is their type, nothing is converted."""
+
 _ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is known of a symbol: its type, and whether it is a weak number."""
+    """What is known of a symbol: its type, and whether it is a weak number.
+
+    element: of a number inside of an expression of whole arrays, the type that an array of them has, where it is
+    another: Numba computes `x * (a * a)` of int8 with an int64 `a * a`, and makes an array of int8 of a lone `a * a`.
+    """
 
     type: Type
     weak: bool = False
+    element: Scalar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +129,27 @@ _APART = {"select": 0, "ldexp": 1, "round_to": 1}
 _SPECIAL = frozenset({"cast", "dim", "stop_gradient", "select", "real", "imag"})
 _OPERATORS = frozenset({"add", "sub", "mul", "neg", "lt", "le", "gt", "ge", "eq", "ne"})
 
+_MAY_LEAVE = frozenset(
+    {
+        "add",
+        "sub",
+        "mul",
+        "neg",
+        "abs",
+        "pow",
+        "floordiv",
+        "mod",
+        "lshift",
+        "rshift",
+        "invert",
+        "gcd",
+        "lcm",
+        "sign",
+    }
+)
+"""Operations on integers whose result may need more bits than the operands, or whose operand is a number of bits; and
+the sign, which Numba has as -1 of unsigned integers of more than half of their range."""
+
 
 def spelled_as(let: Let, arguments: tuple[Type, ...], result: Scalar) -> str | None:
     """The spelling of a conversion, None where Numba's function of that name gives another type.
@@ -116,6 +158,9 @@ def spelled_as(let: Let, arguments: tuple[Type, ...], result: Scalar) -> str | N
     """
     if let.fn in _ALIASES:
         return None
+    if let.fn == OPERATOR:
+        function = as_function(let)
+        return spelled_as(function, arguments, result) if _ask(function, arguments) == result else None
     if let.op in _OPERATORS and let.fn is not None and let.fn.startswith("numpy."):
         return None if _ask(replace(let, fn=None), arguments) == result else let.fn
     if let.op != "cast" or let.fn not in _CONVERSIONS or _ask(let, arguments) == result:
@@ -130,6 +175,73 @@ def _first_float(arguments: tuple[Type, ...]) -> Scalar | None:
 
 def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
     """How the operation is typed, or None where Numba has no such operation."""
+    if let.op == "cast" and let.fn in (ELEMENT, SUMMED):
+        return _found_conversion(let, facts[0])
+    if let.fn == OPERATOR and not numpy_rules:
+        typing = _type_operator(let, facts)
+    else:
+        typing = _type_let(as_function(let), facts, numpy_rules)
+        if any(f.element for f in facts) and typing is not None:
+            typing = _with_element(let, facts, typing)
+    if typing is None or let.op not in _MAY_LEAVE or not _is_small(typing.raw):
+        return typing
+    if let.op == "sign" and not numpy_rules:
+        return typing
+    return _in_64_bits(let, facts, typing)
+
+
+def as_function(let: Let) -> Let:
+    """An operator on whole arrays as the NumPy function that it is there."""
+    return replace(let, fn=f"numpy.{WHOLE[let.op]}") if let.fn == OPERATOR else let
+
+
+def _type_operator(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
+    """An operator in an expression of whole arrays in Numba: the numbers have the types of numbers."""
+    raw = _ask(replace(let, fn=None), tuple(f.type for f in facts))
+    if raw is None or raw == UNKNOWN:
+        return _type_let(as_function(let), facts, False)
+    return _with_element(let, facts, Typing((None,) * len(facts), raw, Fact(raw)))
+
+
+def _with_element(let: Let, facts: tuple[Fact, ...], typing: Typing) -> Typing:
+    """The typing, with the element type that an array of the results has."""
+    own = _ask(as_function(let), tuple(f.element or f.type for f in facts))
+    if own is None or own == typing.result.type:
+        return typing
+    return replace(typing, result=replace(typing.result, element=own))
+
+
+def _found_conversion(let: Let, fact: Fact) -> Typing | None:
+    type_ = fact.type
+    if not isinstance(type_, Scalar):
+        return None
+    if let.fn == ELEMENT:
+        type_ = fact.element or type_
+    elif _is_small(type_):
+        type_ = UINT64 if type_.is_unsigned else INT64
+    return Typing((None,), type_, Fact(type_, fact.weak and type_ == fact.type))
+
+
+def _is_small(type: Scalar) -> bool:
+    return type.is_int and type.itemsize < 8
+
+
+def _in_64_bits(let: Let, facts: tuple[Fact, ...], typing: Typing) -> Typing:
+    """The operation on 64 bits, its result cut to the small type afterwards.
+
+    Numba tells LLVM that an operation on signed integers of any size stays in its type. What NumPy wraps would be
+    wrong in what uses it: the square of an int8 would be taken as not negative, and `12 * 12` as 144.
+    """
+    wide = UINT64 if typing.raw.is_unsigned else INT64
+    if _ask(replace(let, fn=None), tuple(f.type for f in facts)) == wide and let.op in _OPERATORS:
+        return Typing((None,) * len(facts), wide, typing.result)
+    casts = tuple(None if f.type == wide else wide for f in facts)
+    if _ask(let, (wide,) * len(facts)) != wide:
+        return typing
+    return Typing(casts, wide, typing.result)
+
+
+def _type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
     if numpy_rules and (let.op == "complex" or (let.fn or "").startswith("cmath.")):
         return _type_in_python(let, facts)
     if numpy_rules and let.op not in ("cast", "dim", "stop_gradient"):
@@ -197,6 +309,10 @@ def _type_in_python(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
 
 def _operand_cast(let: Let, k: int, fact: Fact, common: Fact | None) -> Scalar | None:
     """The type that operand k is cast to before the operation, or None."""
+    if let.op == "div" and common is not None and isinstance(common.type, Scalar) and common.type.is_integral:
+        return (
+            FLOAT64 if let.fn is not None else None
+        )  # NumPy's is float64, Numba's of small integers float32
     if common is None or common.weak or not isinstance(common.type, Scalar) or fact.type == common.type:
         return None
     if not isinstance(fact.type, Scalar) or fact.type.is_bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adjit.analysis import numba_types
 from adjit.analysis.numba_types import to_numba
-from adjit.analysis.promotion import Fact, spelled_as, spelling_of, type_let
+from adjit.analysis.promotion import ELEMENT, SUMMED, Fact, spelled_as, spelling_of, type_let
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
 from adjit.ir.core import (
@@ -213,6 +213,8 @@ class Retyper:
         for stmt in block:
             if isinstance(stmt, Whole):
                 self._out.extend(self._whole(stmt))
+            elif isinstance(stmt, Let) and stmt.op == "cast" and stmt.fn in (ELEMENT, SUMMED):
+                self._convert(stmt)
             else:
                 self._out.append(self._stmt(stmt))
         where = span or Span("", 0)
@@ -326,6 +328,14 @@ class Retyper:
         wide = Sym(target.name, typing.raw)
         self._out.append(replace(let, target=wide, args=cast, fn=fn))
         return Let(target, "cast", (wide,), None, let.span)
+
+    def _convert(self, let: Let) -> None:
+        """A conversion to a type that was found: a number that has it stands for the result."""
+        value, target = self._atom(let.args[0], let.span), self._sym(let.target, let.span)
+        if isinstance(value, Sym) and value.type == target.type:
+            self._typed[let.target] = value
+        else:
+            self._out.append(Let(target, "cast", (value,), None, let.span))
 
     def _view(self, view: View) -> Stmt:
         span = view.span

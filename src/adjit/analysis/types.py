@@ -16,7 +16,7 @@ from numba.core import types
 
 from adjit.analysis import numba_types
 from adjit.analysis.derived import derived_facts
-from adjit.analysis.promotion import Fact, join, type_let
+from adjit.analysis.promotion import ELEMENT, SUMMED, Fact, join, type_let
 from adjit.errors import UnsupportedError
 from adjit.ir.core import (
     Alloc,
@@ -230,7 +230,9 @@ class Inference:
             case Load():
                 array = self._array(stmt.array)
                 known = array is not None and array.dtype.known
-                self._set(stmt.target, Fact(array.dtype) if known and array else None)
+                cell = self.cells.get(self.origin(stmt.array))
+                kept = cell.element if cell is not None else None
+                self._set(stmt.target, Fact(array.dtype, element=kept) if known and array else None)
             case Store():
                 self._store(stmt)
             case Whole():
@@ -279,7 +281,8 @@ class Inference:
             facts = (facts[1], *facts[1:])
         known = tuple(f for f in facts if f is not None and _complete(f.type))
         if len(known) != len(facts):
-            return Fact(let.target.type) if let.op == "cast" else None
+            given = let.op == "cast" and let.fn not in (ELEMENT, SUMMED)
+            return Fact(let.target.type) if given else None
         typing = type_let(let, known, self.numpy_rules)
         return None if typing is None else typing.result
 

@@ -248,7 +248,11 @@ def of_elements(lx: Lowering, obj: Callable[..., object], args: list[Value], nod
         fn = "numpy.abs"
     if rule.op == "select" and elements.dtype_of(args[0]) != BOOL:
         args = [elements.binary(lx, "ne", args[0], ZERO, node), *args[1:]]
-    return elements.apply(lx, rule.op, args, node, fn)
+    return elements.apply(lx, rule.op, args, node, fn, fuses=isinstance(obj, np.ufunc))
+
+
+_NARROW = frozenset({"add", "sub", "mul", "neg", "lshift", "rshift", "and_", "or_", "xor", "invert"})
+"""Operators that are of 64 bits in Numba, where NumPy's functions of their names have the type of small integers."""
 
 
 def apply_rule(lx: Lowering, obj: Callable[..., object], args: tuple[Atom, ...], node: ast.AST) -> Value:
@@ -260,7 +264,8 @@ def apply_rule(lx: Lowering, obj: Callable[..., object], args: tuple[Atom, ...],
             f"'{name_of(obj)}' with {len(args)} arguments is not supported",
             "pass as many arguments as its rule has",
         )
-    fn = rules.spelling(obj) if rule.symbol is None or obj is math.pow else None
+    narrow = isinstance(obj, np.ufunc) and rule.op in _NARROW and not lx.frame.plain
+    fn = rules.spelling(obj) if rule.symbol is None or obj is math.pow or narrow else None
     if fn is None and home_of(obj) == "math":
         fn = f"math.{rule.op}"  # an alias
     with lx.at(node):

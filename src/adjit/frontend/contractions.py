@@ -99,7 +99,7 @@ def vecdot(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Val
     n, m = (elements.elements_of(lx, v, node).shape[-1] for v in (first, second))
     broadcasting.check_equal(lx, n, m, "vecdot: the last axes differ", node)
     products = elements.apply(lx, "mul", (first, second), node, elements.UFUNCS["mul"])
-    return folds.total(lx, products, frozenset((len(products.shape) - 1,)), node)
+    return folds.total(lx, products, frozenset((len(products.shape) - 1,)), node, widens=False)
 
 
 def _contracted(
@@ -126,7 +126,7 @@ def _contracted(
         for factor in wide[1:]:
             total = elements.apply(lx, "mul", (total, factor), node, elements.UFUNCS["mul"])
         if len(names) > len(output):
-            return folds.total(lx, total, frozenset(range(len(output), len(names))), node)
+            return folds.total(lx, total, frozenset(range(len(output), len(names))), node, widens=False)
         seen = sources[0].part if len(sources) == 1 else None
         return Elements(total.shape, total.at, total.dtype, shows=None if seen is None else (seen[0], name))
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from adjit.analysis import promotion
 from adjit.frontend import arrays, broadcasting, calls, expressions
 from adjit.frontend.context import Lowering
 from adjit.frontend.shown import Copy
@@ -28,13 +30,8 @@ from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.ir.visit import walk
 
 UFUNCS: dict[str, str | None] = {
-    "add": "numpy.add", "sub": "numpy.subtract", "mul": "numpy.multiply", "div": None,
-    "floordiv": "numpy.floor_divide", "mod": "numpy.remainder", "pow": "numpy.power", "neg": "numpy.negative",
-    "lshift": "numpy.left_shift", "rshift": "numpy.right_shift", "and_": "numpy.bitwise_and",
-    "or_": "numpy.bitwise_or", "xor": "numpy.bitwise_xor", "lt": "numpy.less", "le": "numpy.less_equal",
-    "gt": "numpy.greater", "ge": "numpy.greater_equal", "eq": "numpy.equal", "ne": "numpy.not_equal",
-    "pos": "numpy.positive", "invert": "numpy.invert",
-}  # fmt: skip
+    op: None if op == "div" else f"numpy.{name}" for op, name in promotion.WHOLE.items()
+}
 """The NumPy function that an operator means for whole arrays; a division is one under NumPy's error model."""
 
 _BOOL = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "not_", "isnan", "isinf", "isfinite", "signbit"})
@@ -143,16 +140,23 @@ def position(lx: Lowering, place: Place) -> Atom:
 # operations
 
 
-def apply(lx: Lowering, op: str, args: Sequence[Value], node: ast.AST, fn: str | None = None) -> Elements:
-    """`op` of each element of operands that are broadcast together."""
+def apply(
+    lx: Lowering, op: str, args: Sequence[Value], node: ast.AST, fn: str | None = None, fuses: bool = False
+) -> Elements:
+    """`op` of each element of operands that are broadcast together.
+
+    fuses: whether it is an operator or a ufunc of the program, which Numba computes in one loop with its operands.
+    """
     operands = broadcasting.stretched(lx, [elements_of(lx, a, node) for a in args], node)
     shape, operands = broadcasting.broadcast(lx, operands, node)
     operands = [once(lx, o, shape, node) for o in operands]
     span = lx.span(node)
     type_ = _type(op, operands)
+    inside = [(fuses and o.fused) or o.at for o in operands]
 
     def at(places: tuple[Place, ...]) -> Atom:
-        atoms = [o.at(broadcasting.aligned(places, o.shape)) for o in operands]
+        pairs = zip(inside, operands, strict=True)
+        atoms = [value(broadcasting.aligned(places, o.shape)) for value, o in pairs]
         before, lx.builder.span = lx.builder.span, span
         try:
             target = lx.let(op, *atoms, type=BOOL if type_ == BOOL else UNKNOWN, fn=fn)
@@ -161,7 +165,30 @@ def apply(lx: Lowering, op: str, args: Sequence[Value], node: ast.AST, fn: str |
         finally:
             lx.builder.span = before
 
-    return Elements(shape, at, type_)
+    if lx.frame.plain or not fuses or type_.known:
+        return Elements(shape, at, type_)
+    return _narrowed(lx, Elements(shape, at, type_))
+
+
+def _narrowed(lx: Lowering, value: Elements) -> Elements:
+    """The elements with the type that an array of them has in Numba; inside of an expression, that of numbers."""
+
+    def at(places: tuple[Place, ...]) -> Atom:
+        return lx.let("cast", value.at(places), fn=promotion.ELEMENT)
+
+    return replace(value, at=at, fused=value.at, part=None)
+
+
+def apart(value: Value) -> Value:
+    """The value as an operand of what Numba computes in a loop of its own: updates in place, ufuncs with `out`."""
+    return replace(value, fused=None) if isinstance(value, Elements) else value
+
+
+def _kept(lx: Lowering, value: Elements, node: ast.AST) -> Value:
+    """An operand in memory, with the numbers that it has inside of an expression."""
+    if value.fused is None:
+        return materialise(lx, value, node)
+    return _narrowed(lx, whole(lx, materialise(lx, replace(value, at=value.fused), node)))
 
 
 def reshaped(value: Elements, shape: tuple[Atom, ...]) -> Elements:
@@ -194,7 +221,7 @@ def once(lx: Lowering, operand: Elements, shape: tuple[Atom, ...], node: ast.AST
     own = (*[ONE] * (len(shape) - len(operand.shape)), *operand.shape)
     if all(a != ONE or b == ONE for a, b in zip(own, shape, strict=True)):
         return operand
-    return whole(lx, materialise(lx, operand, node))
+    return elements_of(lx, _kept(lx, operand, node), node)
 
 
 def _type(op: str, operands: Sequence[Elements]) -> Scalar:
@@ -218,7 +245,9 @@ def binary(lx: Lowering, op: str, a: Value, b: Value, node: ast.AST) -> Elements
     fn = None if small or logic else UFUNCS[op]
     if op == "div" and not {dtype_of(a), dtype_of(b)} <= {FLOAT64, INT64}:
         fn = "numpy.true_divide"  # an operator on numbers of mixed types may have another type
-    return apply(lx, op, (a, b), node, fn)
+    if fn is not None and not lx.frame.plain:
+        fn = promotion.OPERATOR
+    return apply(lx, op, (a, b), node, fn, fuses=True)
 
 
 def _real(types: Sequence[Scalar]) -> bool:
@@ -229,7 +258,8 @@ def unary(lx: Lowering, op: str, value: Value, node: ast.AST) -> Elements:
     """`op value` of a whole array."""
     if op == "invert" and dtype_of(value) == BOOL:
         return apply(lx, "not_", (value,), node)
-    return apply(lx, op, (value,), node, UFUNCS[op])
+    fn = UFUNCS[op] if lx.frame.plain else promotion.OPERATOR
+    return apply(lx, op, (value,), node, fn, fuses=True)
 
 
 # into memory
@@ -374,6 +404,6 @@ def settle(lx: Lowering, value: Value, mark: int, node: ast.AST) -> Value:
     if not isinstance(value, Elements) or shows or not wrote(lx, mark):
         return value
     with lx.builder.collect() as block:
-        kept = materialise(lx, value, node)
+        kept = _kept(lx, value, node)
     lx.builder.insert(mark, tuple(block))
     return kept

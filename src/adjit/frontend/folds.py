@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from adjit.analysis.promotion import SUMMED
 from adjit.frontend import calls, conditions, creation, elements, expressions, extremes, outputs
 from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
@@ -233,11 +234,20 @@ def _over(lx: Lowering, value: Value, count: Atom, node: ast.AST) -> Value:
 # sums
 
 
-def total(lx: Lowering, source: Elements, axes: frozenset[int], node: ast.AST, op: str = "add") -> Value:
-    """The sum (or product) over some axes; of small integers it is one of integers of 64 bits."""
-    if source.dtype.is_int and source.dtype not in (INT64, UINT64):
+def total(
+    lx: Lowering,
+    source: Elements,
+    axes: frozenset[int],
+    node: ast.AST,
+    op: str = "add",
+    widens: bool = True,
+) -> Value:
+    """The sum (or product) over some axes; of small integers it is one of integers of 64 bits (`widens`)."""
+    if widens and source.dtype.is_int and source.dtype not in (INT64, UINT64):
         wide = UINT64 if source.dtype.name.startswith("u") else INT64
         source = elements.cast(lx, source, wide, node)
+    elif widens and not source.dtype.known:
+        source = summed(lx, source)
     start = neutral(source.dtype, 0 if op == "add" else 1)
 
     def add(places: tuple[Place, ...], carried: tuple[Atom, ...]) -> tuple[Atom, ...]:
@@ -249,6 +259,11 @@ def total(lx: Lowering, source: Elements, axes: frozenset[int], node: ast.AST, o
     if len(axes) == len(source.shape):
         return elements.fold(lx, source.shape, (start,), add)[0]
     return _each(lx, source, axes, start, op, node)
+
+
+def summed(lx: Lowering, source: Elements) -> Elements:
+    """The elements, whose type is not known yet, in the type in which they are added up."""
+    return mapped(source, lambda v: lx.let("cast", v, fn=SUMMED), UNKNOWN)
 
 
 def _each(lx: Lowering, source: Elements, axes: frozenset[int], start: Const, op: str, node: ast.AST) -> Sym:

@@ -227,7 +227,7 @@ def repeat(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Val
         counts = lanes.array_in(lx, given["repeats"], node, "np.repeat")
         extent = lanes.count(lx, copies.total_of, [counts, n], node)
         function, more = copies.repeat_each, [counts]
-    return lanes.along(lx, array, axis, function, node, extent, more=more, same=True)
+    return lanes.along(lx, array, axis, function, node, extent, more=more, like=array)
 
 
 def tile(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value:

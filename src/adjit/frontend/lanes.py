@@ -211,9 +211,9 @@ def along(
     extent: Atom | None = None,
     dtype: Scalar = UNKNOWN,
     more: Sequence[Value] = (),
-    same: bool = False,
+    like: Sym | None = None,
 ) -> Sym:
-    """`function(made lane, lane, ...)` for each lane along an axis; a new array (`same`: of the dtype of this)."""
+    """`function(made lane, lane, ...)` for each lane along an axis; a new array (`like`: of the dtype of another)."""
     shape = list(arrays.shape_of(lx, array))
     if extent is not None:
         shape[axis] = extent
@@ -221,7 +221,7 @@ def along(
     def fill(out: Sym) -> None:
         over_lanes(lx, (out, array), axis, lambda *parts: run(lx, function, [*parts, *more], node), node)
 
-    return made(lx, tuple(shape), fill, node, dtype, like=array if same else None)
+    return made(lx, tuple(shape), fill, node, dtype, like=like)
 
 
 def reduced(

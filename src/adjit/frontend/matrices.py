@@ -117,7 +117,7 @@ def _folded(lx: Lowering, a: Value, b: Value, node: ast.AST) -> Value:
     products = elements.apply(lx, "mul", (left, right), node, elements.UFUNCS["mul"])
     products = Elements((*rows, n, *columns), products.at, products.dtype)
     with lx.at(node):
-        return folds.total(lx, products, frozenset((len(rows),)), node)
+        return folds.total(lx, products, frozenset((len(rows),)), node, widens=False)
 
 
 def _stacked(lx: Lowering, a: Value, b: Value, node: ast.AST) -> Value:

@@ -41,7 +41,7 @@ def into(lx: Lowering, f: np.ufunc, args: Sequence[Value], kwargs: dict[str, Val
     out = more[0] if more else out
     if isinstance(out, TupleValue) and len(out.items) == 1:
         out = out.items[0]
-    operands = args[: f.nin]
+    operands = [elements.apart(a) for a in args[: f.nin]]
     return stored(lx, calls.call(lx, Static(f), operands, {}, node), out, name, node)
 
 

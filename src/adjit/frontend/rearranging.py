@@ -101,7 +101,7 @@ def _rolled(lx: Lowering, array: Sym, shift: Value, axis: Value, node: ast.AST) 
 
 def _roll(lx: Lowering, array: Sym, axis: int, shift: Value, node: ast.AST) -> Sym:
     by = expressions.number(lx, shift, node)
-    return lanes.along(lx, array, axis, copies.roll, node, more=[by], same=True)
+    return lanes.along(lx, array, axis, copies.roll, node, more=[by], like=array)
 
 
 # diagonals and triangles

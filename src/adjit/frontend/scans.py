@@ -10,12 +10,12 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import creation, device_steps, elements, expressions, joining, lanes
+from adjit.frontend import creation, device_steps, elements, expressions, folds, joining, lanes
 from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.plain import sums
 from adjit.frontend.values import NONE, Elements, Place, TupleValue, Value, is_scalar
-from adjit.ir.core import ONE, Atom, Const, Sym, const
+from adjit.ir.core import ONE, ZERO, Atom, Const, Sym, const
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN
 from adjit.rules.linear.orders import summed
 
@@ -39,9 +39,17 @@ def _running(name: str) -> Handler:
         if function is sums.cumsum and device_steps.on_device(lx):
             return _whole_sum(lx, array, axis, kind, node)
         dtype = summed(lanes.dtype_of(array)) if lanes.none(kind) else creation.dtype_of(lx, kind, node)
-        return lanes.along(lx, array, axis, function, node, dtype=dtype, same=not dtype.known)
+        like = None if dtype.known else _like_sums(lx, array, node)
+        return lanes.along(lx, array, axis, function, node, dtype=dtype, like=like)
 
     return handler
+
+
+def _like_sums(lx: Lowering, array: Sym, node: ast.AST) -> Sym:
+    """An array of no elements, with the type in which those of an array of an unknown type are added up."""
+    places = (ZERO,) * lanes.rank_of(array)
+    none = Elements((ZERO,), lambda _: lx.builder.load(array, places))
+    return elements.materialise(lx, folds.summed(lx, none), node)
 
 
 def _whole_sum(lx: Lowering, array: Sym, axis: int, kind: Value, node: ast.AST) -> Value:

@@ -52,7 +52,7 @@ def _in_order(lx: Lowering, array: Sym, axis: int, node: ast.AST) -> Sym:
     """A sorted copy."""
     if device_steps.on_device(lx):
         return device_steps.taken(lx, array, device_steps.argsort(lx, array, axis, node), axis, node)
-    return lanes.along(lx, array, axis, orders.put_sorted, node, same=True)
+    return lanes.along(lx, array, axis, orders.put_sorted, node, like=array)
 
 
 def _order(lx: Lowering, array: Sym, axis: int, node: ast.AST) -> Sym:

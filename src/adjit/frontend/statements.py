@@ -249,7 +249,7 @@ def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
         old = elements.solid(
             lx, old, stmt.target
         )  # NumPy takes a copy of elements that are picked one by one
-        right = expressions.lazily(lx, stmt.value)
+        right = elements.apart(expressions.lazily(lx, stmt.value))
         with lx.at(stmt):
             value = expressions.binary(lx, stmt.op, old, right, stmt)
         store(lx, stmt.target, owner, index, value)
@@ -267,7 +267,7 @@ def _update_part(lx: Lowering, stmt: ast.AugAssign, where: parts.Where) -> None:
     owner, name, index = where
     where = (owner, name, elements.solid(lx, index, stmt.target))
     old = parts.at(lx, where, stmt.target)
-    right = expressions.lazily(lx, stmt.value)
+    right = elements.apart(expressions.lazily(lx, stmt.value))
     with lx.at(stmt):
         _store_part(lx, stmt.target, where, expressions.binary(lx, stmt.op, old, right, stmt))
 
@@ -284,7 +284,7 @@ def _reduced(lx: Lowering, stmt: ast.AugAssign, array: Sym) -> str:
 
 def _update(lx: Lowering, stmt: ast.AugAssign, target: Elements, node: ast.expr, update: str = "") -> None:
     """An array, or a part of one, is updated in place. update: see `ir.core.Store`."""
-    right = expressions.lazily(lx, stmt.value)
+    right = elements.apart(expressions.lazily(lx, stmt.value))
     with lx.at(stmt):
         value = expressions.binary(lx, stmt.op, target, right, stmt)
         if elements.ndim_of(value) > len(target.shape):

@@ -120,7 +120,7 @@ def _accumulate(f: np.ufunc) -> Handler:
             lx.refuse(node, f"'np.{f.__name__}.accumulate' is not supported", "write the loop")
         array = lanes.array_in(lx, given["a"], node, "accumulate")
         along = lanes.axis_in(lx, axis, lanes.rank_of(array), node)
-        return lanes.along(lx, array, along, _ACCUMULATE[f], node, same=True)
+        return lanes.along(lx, array, along, _ACCUMULATE[f], node, like=array)
 
     return handler
 

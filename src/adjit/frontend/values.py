@@ -186,7 +186,8 @@ class Elements:
 
     dtype: of the elements, where known (bool always is). part: the array and one item per axis, of a part of an array
     (None for a new axis). shows: the array of which NumPy would show numbers, and the attribute or function that gives
-    the view (see `shown`).
+    the view (see `shown`). fused: the same code where it is an operand in an expression, if that has other numbers (see
+    `analysis.promotion.Fact`).
     """
 
     shape: tuple[Atom, ...]
@@ -194,6 +195,7 @@ class Elements:
     dtype: Scalar = UNKNOWN
     part: tuple[Sym, tuple[Atom | Axis | None, ...]] | None = None
     shows: tuple[Sym, str] | None = None
+    fused: Callable[[tuple[Place, ...]], Atom] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

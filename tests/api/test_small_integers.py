@@ -1,0 +1,127 @@
+"""Integers of 8 to 32 bits at the limits of their types.
+
+A plain function has NumPy's values: each operation wraps in the type of its arrays, sums are of 64 bits. A dispatcher has
+Numba's: inside of an expression the numbers are of 64 bits, and wrap where an array of them is made. Each statement of
+one program per type is a case of the grid; its value is `out[k]`. The program is linear in x, so that what it returns at
+the unit vectors is its gradient.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numba
+import numpy as np
+import pytest
+
+import adjit as aj
+
+SMALL = ("int8", "int16", "int32", "uint8", "uint16", "uint32")
+
+
+def _grid(x, a, b, m, three, out):
+    """Operators and functions, fused with x, under a name, in a mask, summed, stored and updated."""
+    out[0] = np.sum(x * (a + b))
+    out[1] = np.sum(x * (a - three))
+    out[2] = np.sum(x * (a * a))
+    out[3] = np.sum(x * (-a))
+    out[4] = np.sum(x * (~(a * b)))
+    out[5] = np.sum(x * ((a + a) // b))
+    out[6] = np.sum(x * ((a * b) % three))
+    out[7] = np.sum(x * ((a * a) >> three))
+    out[8] = np.sum(x * (a << (b & three)))
+    out[9] = np.sum(x * np.abs(a * b))
+    out[10] = np.sum(x * (a**2 + a))
+    out[11] = np.sum(x * (np.add(a * a, b) * a))
+    out[12] = np.sum(x * np.maximum(a + a, b))
+    out[13] = np.sum(x * np.where(a * a > 50, a * b, b))
+    out[14] = np.sum(x * (a / b))
+    out[15] = np.sum(x * ((a * a)[::-1] * b))
+    out[16] = np.sum(x * (m * (a * a)))
+    named = a * a
+    out[17] = np.sum(x * named)
+    named = -(a + b)
+    out[18] = np.sum(x * named)
+    out[19] = np.sum(x[a * a > 100])
+    out[20] = np.sum(a * b) * np.sum(x)
+    out[21] = np.sum(x * np.cumsum(a * b))
+    out[22] = np.max(a * a) * np.sum(x)
+    y = x.copy()
+    y[:] = y * (a * a)
+    out[23] = np.sum(y)
+    own = a.copy()
+    own += a * a
+    own[1:] -= a[1:] * a[:-1]
+    out[24] = np.sum(x * own)
+    t = a[0]
+    for i in range(a.shape[0]):
+        own[i] = a[i] * a[i]
+        own[i] += b[i]
+        t = a[i] * a[i] + b[i]
+        out[25] += x[i] * t
+    out[26] = np.sum(x * own)
+    out[27] = np.sum(x * (a.astype(np.int64) * b))
+    return np.sum(out)
+
+
+def _arguments(name):
+    least, most = np.iinfo(name).min, np.iinfo(name).max
+    a = np.array([most, least, 12, 3, most // 2 + 1, 100], name)
+    b = np.array([3, 7, 12, most, 2, most - 1], name)
+    m = np.stack((b, a))
+    return np.linspace(1, 2, 6), a, b, m, np.full(6, 3, name)
+
+
+def _agrees(f, reference, name):
+    x, *rest = _arguments(name)
+    wanted, found = np.zeros(28), np.zeros(28)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scalars that wrap
+        total = reference(x, *rest, wanted)
+        value, gradient = aj.value_and_grad(f)(x, *rest, found)
+        slopes = np.array([reference(e, *rest, np.zeros(28)) for e in np.eye(6)])
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    np.testing.assert_allclose(value, total, rtol=1e-12)
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-9, atol=1e-9 * np.abs(slopes).max())
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.usefixtures("uncompiled")
+def test_plain_functions_wrap_as_numpy(name):
+    _agrees(_grid, _grid, name)
+
+
+def test_compiled_plain_functions_wrap_as_numpy():
+    _agrees(_grid, _grid, "int8")
+
+
+@pytest.mark.parametrize("name", ["int8", "uint16"])
+def test_dispatchers_compute_expressions_in_64_bits_as_numba(name):
+    compiled = numba.njit(_grid)
+    _agrees(compiled, compiled, name)
+
+
+def test_the_square_of_a_wrapped_number_may_be_negative():
+    def f(x, a):
+        b = a * a
+        return np.sum(x * b)
+
+    value, gradient = aj.value_and_grad(f)(np.array([1.0, 2.0]), np.array([12, 3], np.int8))
+    assert value == -94
+    assert gradient.tolist() == [-112, 9]
+
+
+def test_what_is_returned_and_passed_on_has_the_type_of_arrays():
+    @numba.njit
+    def inner(x, v):
+        return np.sum(x * v)
+
+    @numba.njit
+    def f(x, a):
+        return inner(x, a * a) + x[0] * np.multiply(a[0], a[1]), a * a
+
+    x, a = np.array([1.0, 2.0]), np.array([20, 17], np.uint8)
+    wanted, squares = f(x, a)
+    (found, own), _ = aj.vjp(f, x, a)
+    assert found == wanted
+    assert own.dtype == squares.dtype and own.tolist() == squares.tolist()
