@@ -382,3 +382,16 @@ def test_the_mode_knows_what_sweeps_cost(uncompiled: None) -> None:
 
     assert aj.jacobian(few).mode(RNG.random(64)) == "reverse"
     assert aj.jacobian(lambda x: np.linalg.inv(np.diag(x))[0, :16] * 1.0).mode(RNG.random(64)) == "forward"
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_complex_number_that_is_not_used() -> None:
+    def plain(x, d):
+        return x * x
+
+    _, pull = aj.vjp(plain, 3.0, 1.0 + 2.0j)
+    dx, dd = pull(aj.Batch(np.array([1.0, 2.0, 3.0, 4.0])))
+    np.testing.assert_array_equal(
+        np.asarray(dx.array if hasattr(dx, "array") else dx), [6.0, 12.0, 18.0, 24.0]
+    )
+    assert not np.any(np.asarray(dd.array if hasattr(dd, "array") else dd))

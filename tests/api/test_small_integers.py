@@ -9,6 +9,7 @@ the unit vectors is its gradient.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numba
 import numpy as np
@@ -125,3 +126,47 @@ def test_what_is_returned_and_passed_on_has_the_type_of_arrays():
     (found, own), _ = aj.vjp(f, x, a)
     assert found == wanted
     assert own.dtype == squares.dtype and own.tolist() == squares.tolist()
+
+
+def bounds(x, n, u):
+    chosen = range(u[0] % 3, n % 6)
+    s = x * len(chosen)
+    for _ in chosen:
+        s += x
+    for k, _ in enumerate(range(u[2] + 2, u[1])):
+        s += x * k
+    for i in reversed(range(u[2], u[0])):
+        s += x * i
+    for i, j in zip(range(u[1], u[0], 2), range(u[0])):
+        s += x * i * j
+    for i in reversed(range(u[1], u[0], 2)):
+        s += x * i
+    return s + x * len(range(u[0], u[1], -1)) + x * len(range(u[1], u[0], -1))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint32])
+@pytest.mark.usefixtures("uncompiled")
+def test_ranges_of_small_integers(dtype: Any) -> None:
+    """Their bounds do not wrap: `range(2, 1)` of two uint8 has no items."""
+    u = np.array([5, 1, 0], dtype)
+    for f in (bounds, numba.njit(bounds)):
+        assert aj.value_and_grad(f)(0.25, 1, u) == (bounds(0.25, 1, u), 4 * bounds(0.25, 1, u))
+
+
+def test_a_range_of_small_integers_compiled() -> None:
+    u = np.array([5, 1, 0], np.uint8)
+    assert aj.value_and_grad(bounds)(0.25, 1, u) == (bounds(0.25, 1, u), 4 * bounds(0.25, 1, u))
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_differences_that_stretch_wrap() -> None:
+    """An array of one element, updated in place by another one: the difference is computed once, on 64 bits."""
+
+    @numba.njit
+    def shifted(a, g, h):
+        h -= g
+        return a[0] * a[0]
+
+    h = np.array([164], np.uint8)
+    assert aj.grad(shifted)(np.array([2.0]), np.array([250], np.uint8), h) == 4.0
+    assert h == 170

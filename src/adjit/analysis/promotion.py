@@ -17,6 +17,7 @@ import numpy as np
 from adjit.analysis import numba_types
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Const, Let
+from adjit.ir.spellings import CONVERSIONS, ELEMENT, INDEX, OPERATOR, WHOLE
 from adjit.ir.types import COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
@@ -25,21 +26,6 @@ _CONVERSIONS = frozenset({"int", "float", "complex"})
 _PYTHON_INTS = frozenset({"math.floor", "math.ceil", "math.trunc", "round", "builtins.round"})
 _ALIASES = frozenset({"math.fmod", "math.cbrt"})
 """Functions that Numba lacks: printed as the operation's own."""
-WHOLE = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "div": "true_divide", "floordiv": "floor_divide",
-    "mod": "remainder", "pow": "power", "neg": "negative", "lshift": "left_shift", "rshift": "right_shift",
-    "and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor", "lt": "less", "le": "less_equal",
-    "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal", "pos": "positive", "invert": "invert",
-}  # fmt: skip
-"""The NumPy function that an operator means for whole arrays."""
-
-OPERATOR = "operator"
-"""The spelling of an operator on whole arrays in a dispatcher: Numba computes it on numbers, and NumPy's function has
-the type of the array."""
-
-ELEMENT, SUMMED = "element", "summed"
-"""Conversions to a type that is found with the types: to the element type of an array of such numbers, and to the type
-in which such numbers are added up. Where that is their type, nothing is converted."""
 
 _ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
 
@@ -175,7 +161,7 @@ def _first_float(arguments: tuple[Type, ...]) -> Scalar | None:
 
 def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
     """How the operation is typed, or None where Numba has no such operation."""
-    if let.op == "cast" and let.fn in (ELEMENT, SUMMED):
+    if let.op == "cast" and let.fn in CONVERSIONS:
         return _found_conversion(let, facts[0])
     if let.fn == OPERATOR and not numpy_rules:
         typing = _type_operator(let, facts)
@@ -215,6 +201,8 @@ def _found_conversion(let: Let, fact: Fact) -> Typing | None:
     type_ = fact.type
     if not isinstance(type_, Scalar):
         return None
+    if let.fn == INDEX:
+        return Typing((None,), INT64, Fact(INT64))
     if let.fn == ELEMENT:
         type_ = fact.element or type_
     elif _is_small(type_):

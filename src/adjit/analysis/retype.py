@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adjit.analysis import numba_types
 from adjit.analysis.numba_types import to_numba
-from adjit.analysis.promotion import ELEMENT, SUMMED, Fact, spelled_as, spelling_of, type_let
+from adjit.analysis.promotion import Fact, spelled_as, spelling_of, type_let
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
 from adjit.ir.core import (
@@ -39,6 +39,7 @@ from adjit.ir.core import (
     View,
     Whole,
 )
+from adjit.ir.spellings import CONVERSIONS, INDEX
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
 from adjit.ir.visit import reachable, same_view
 from adjit.rules import linear
@@ -213,7 +214,7 @@ class Retyper:
         for stmt in block:
             if isinstance(stmt, Whole):
                 self._out.extend(self._whole(stmt))
-            elif isinstance(stmt, Let) and stmt.op == "cast" and stmt.fn in (ELEMENT, SUMMED):
+            elif isinstance(stmt, Let) and stmt.op == "cast" and stmt.fn in CONVERSIONS:
                 self._convert(stmt)
             else:
                 self._out.append(self._stmt(stmt))
@@ -332,6 +333,8 @@ class Retyper:
     def _convert(self, let: Let) -> None:
         """A conversion to a type that was found: a number that has it stands for the result."""
         value, target = self._atom(let.args[0], let.span), self._sym(let.target, let.span)
+        if let.fn == INDEX:
+            _require_integer(value, let.span)
         if isinstance(value, Sym) and value.type == target.type:
             self._typed[let.target] = value
         else:
@@ -382,8 +385,7 @@ class Retyper:
     def _bound(self, bound: Atom, span: Span) -> Atom:
         """A bound of a range; under NumPy's rules every integer is an int64 index."""
         typed = self._atom(bound, span)
-        if not isinstance(typed.type, Scalar) or not (typed.type.is_int or typed.type.is_bool):
-            raise UnsupportedError(f"`range` needs integers, got {typed.type}", span=span)
+        _require_integer(typed, span)
         return self._cast(bound, INT64, span) if self.numpy_rules else typed
 
     def _if(self, stmt: If) -> Stmt:
@@ -449,3 +451,8 @@ def _shown(type: Type) -> str:
 def _no_operation(let: Let, facts: tuple[Fact, ...]) -> str:
     name = _SYMBOLS.get(let.op) or spelling_of(let) or let.op
     return f"Numba has no `{name}` for ({', '.join(_shown(f.type) for f in facts)})"
+
+
+def _require_integer(bound: Atom, span: Span) -> None:
+    if not isinstance(bound.type, Scalar) or not (bound.type.is_int or bound.type.is_bool):
+        raise UnsupportedError(f"`range` needs integers, got {bound.type}", span=span)

@@ -16,7 +16,7 @@ from numba.core import types
 
 from adjit.analysis import numba_types
 from adjit.analysis.derived import derived_facts
-from adjit.analysis.promotion import ELEMENT, SUMMED, Fact, join, type_let
+from adjit.analysis.promotion import Fact, join, type_let
 from adjit.errors import UnsupportedError
 from adjit.ir.core import (
     Alloc,
@@ -43,6 +43,7 @@ from adjit.ir.core import (
     Whole,
     unique_name,
 )
+from adjit.ir.spellings import CONVERSIONS
 from adjit.ir.types import FLOAT64, INT64, UNKNOWN, Array, RefList, Scalar, Type
 from adjit.ir.visit import walk, with_own_symbols
 from adjit.rules import linear
@@ -281,7 +282,7 @@ class Inference:
             facts = (facts[1], *facts[1:])
         known = tuple(f for f in facts if f is not None and _complete(f.type))
         if len(known) != len(facts):
-            given = let.op == "cast" and let.fn not in (ELEMENT, SUMMED)
+            given = let.op == "cast" and let.fn not in CONVERSIONS
             return Fact(let.target.type) if given else None
         typing = type_let(let, known, self.numpy_rules)
         return None if typing is None else typing.result

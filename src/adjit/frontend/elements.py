@@ -13,7 +13,6 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from adjit.analysis import promotion
 from adjit.frontend import arrays, broadcasting, calls, expressions
 from adjit.frontend.context import Lowering
 from adjit.frontend.shown import Copy
@@ -26,12 +25,11 @@ from adjit.frontend.values import (
     is_scalar,
 )
 from adjit.ir.core import ONE, ZERO, Atom, Call, Const, Loop, Store, Sym, Undef, const
+from adjit.ir.spellings import ELEMENT, OPERATOR, WHOLE
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.ir.visit import walk
 
-UFUNCS: dict[str, str | None] = {
-    op: None if op == "div" else f"numpy.{name}" for op, name in promotion.WHOLE.items()
-}
+UFUNCS: dict[str, str | None] = {op: None if op == "div" else f"numpy.{name}" for op, name in WHOLE.items()}
 """The NumPy function that an operator means for whole arrays; a division is one under NumPy's error model."""
 
 _BOOL = frozenset({"lt", "le", "gt", "ge", "eq", "ne", "not_", "isnan", "isinf", "isfinite", "signbit"})
@@ -174,7 +172,7 @@ def _narrowed(lx: Lowering, value: Elements) -> Elements:
     """The elements with the type that an array of them has in Numba; inside of an expression, that of numbers."""
 
     def at(places: tuple[Place, ...]) -> Atom:
-        return lx.let("cast", value.at(places), fn=promotion.ELEMENT)
+        return lx.let("cast", value.at(places), fn=ELEMENT)
 
     return replace(value, at=at, fused=value.at, part=None)
 
@@ -246,7 +244,7 @@ def binary(lx: Lowering, op: str, a: Value, b: Value, node: ast.AST) -> Elements
     if op == "div" and not {dtype_of(a), dtype_of(b)} <= {FLOAT64, INT64}:
         fn = "numpy.true_divide"  # an operator on numbers of mixed types may have another type
     if fn is not None and not lx.frame.plain:
-        fn = promotion.OPERATOR
+        fn = OPERATOR
     return apply(lx, op, (a, b), node, fn, fuses=True)
 
 
@@ -258,7 +256,7 @@ def unary(lx: Lowering, op: str, value: Value, node: ast.AST) -> Elements:
     """`op value` of a whole array."""
     if op == "invert" and dtype_of(value) == BOOL:
         return apply(lx, "not_", (value,), node)
-    fn = UFUNCS[op] if lx.frame.plain else promotion.OPERATOR
+    fn = UFUNCS[op] if lx.frame.plain else OPERATOR
     return apply(lx, op, (value,), node, fn, fuses=True)
 
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adjit.analysis.promotion import SUMMED
 from adjit.frontend import calls, conditions, creation, elements, expressions, extremes, outputs
 from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import NONE, Elements, Place, Static, TupleValue, Value, same_static
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Sym, const
+from adjit.ir.spellings import SUMMED
 from adjit.ir.types import BOOL, INT64, UINT64, UNKNOWN, Array, Scalar
 
 _TAKES = {

@@ -20,6 +20,7 @@ from adjit.frontend.values import (
     is_array,
 )
 from adjit.ir.core import ONE, ZERO, Atom, Const, Sym, const
+from adjit.ir.spellings import INDEX
 from adjit.ir.types import INT64, Array
 
 Bounds = tuple[Atom, Atom, Atom]
@@ -60,10 +61,8 @@ def access(lx: Lowering, source: Value, node: ast.AST) -> tuple[Bounds, Callable
     if isinstance(source, ReversedValue) and isinstance(source.item, RangeValue):
         inner = source.item
         if inner.step == ONE:
-            down = (
-                expressions.integer(lx, "sub", inner.hi, ONE),
-                expressions.integer(lx, "sub", inner.lo, ONE),
-            )
+            lo, hi, _ = _indices(lx, inner)
+            down = (expressions.integer(lx, "sub", hi, ONE), expressions.integer(lx, "sub", lo, ONE))
             return (*down, const(-1)), lambda index: index
     if isinstance(source, ReversedValue):
         length = count(lx, source.item, node)
@@ -100,11 +99,22 @@ def count(lx: Lowering, source: Value, node: ast.AST) -> Atom:
             )
 
 
+def _indices(lx: Lowering, source: RangeValue) -> tuple[Atom, Atom, Atom]:
+    """The bounds and the step as int64: those of a small type would wrap (`u[0] - u[1]` of two uint8)."""
+    given = (source.lo, source.hi, source.step)
+    lo, hi, step = (
+        a if isinstance(a, Const) or a.type == INT64 else lx.let("cast", a, type=INT64, fn=INDEX)
+        for a in given
+    )
+    return lo, hi, step
+
+
 def _range_count(lx: Lowering, source: RangeValue) -> Atom:
-    whole = expressions.integer(lx, "sub", source.hi, source.lo)
+    lo, hi, step = _indices(lx, source)
+    whole = expressions.integer(lx, "sub", hi, lo)
     if source.step != ONE:
-        back = expressions.integer(lx, "sub", source.lo, source.hi)
-        down = expressions.integer(lx, "floordiv", back, source.step)
+        back = expressions.integer(lx, "sub", lo, hi)
+        down = expressions.integer(lx, "floordiv", back, step)
         whole = expressions.integer(lx, "sub", ZERO, down)
     if isinstance(whole, Const):
         return const(max(0, int(whole.value.real)))
@@ -115,7 +125,8 @@ def item(lx: Lowering, source: Value, k: Atom, node: ast.AST) -> Value:
     """Item `k` of an iterable, 0 <= k < count."""
     match source:
         case RangeValue():
-            return expressions.integer(lx, "add", source.lo, expressions.integer(lx, "mul", k, source.step))
+            lo, _, step = _indices(lx, source)
+            return expressions.integer(lx, "add", lo, expressions.integer(lx, "mul", k, step))
         case EnumerateValue():
             number = expressions.integer(lx, "add", k, source.start)
             return TupleValue((number, item(lx, source.item, k, node)))

@@ -13,15 +13,19 @@ from typing import Any
 import numpy as np
 
 
-class Narrow(np.ndarray[Any, Any]):
+class Cutting(np.ndarray[Any, Any]):
+    """An array of integers that keeps the lowest bits of what is stored."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, cut(value, self.dtype) if isinstance(value, int | np.integer) else value)
+
+
+class Narrow(Cutting):
     """An array of integers of at most 32 bits; its elements are Python's integers."""
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
         return int(found) if isinstance(found, np.integer) else found
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, cut(value, self.dtype) if isinstance(value, int | np.integer) else value)
 
 
 def cut(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -30,9 +34,12 @@ def cut(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def narrow(value: Any) -> Any:
-    """The same array as `Narrow`, if its integers are small; anything else as it is."""
-    small = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.dtype.itemsize < 8
-    return value.view(Narrow) if small else value
+    """The same array as `Narrow`, if its integers are small, as `Cutting`, if they are uint64; else as it is."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu":
+        return value
+    if value.dtype.itemsize < 8:
+        return value.view(Narrow)
+    return value.view(Cutting) if value.dtype.kind == "u" else value
 
 
 def made_narrow(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,8 +48,8 @@ def made_narrow(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wide(value: Any, given: dict[int, Any]) -> Any:
-    """NumPy's own array of a `Narrow` one; one that was given is itself."""
-    if not isinstance(value, Narrow):
+    """NumPy's own array of one of these; one that was given is itself."""
+    if not isinstance(value, Cutting):
         return value
     return given[id(value)] if id(value) in given else value.view(np.ndarray)
 

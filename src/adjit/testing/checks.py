@@ -104,7 +104,9 @@ def check(
         [argument.layout for argument in program.arguments],
         reference,
         lambda flat: probed(program.packed(flat, probed.namespace)),
-        None if dtype != "float64" or "complex" in program.kinds else ComplexStep(program, probed.base),
+        None
+        if dtype != "float64" or {"complex", "limits"} & {*program.kinds}
+        else ComplexStep(program, probed.base),
         program.exact and ((compiled and decorated) or not _single(values)),
         program.forward,
         load(program, folder, decorated=False, reference=True),

@@ -118,8 +118,9 @@ class _Dependence:
             self.found.update(a for a in arrays if isinstance(a, Sym))
 
     def allowed(self, function: Function) -> bool:
-        """Whether cotangents are real and nothing but arithmetic and memory has to do with them."""
-        return all(_is_real(s.type) for s in self.found) and all(map(self._allowed, walk(function.body)))
+        """Whether cotangents and adjoints are real, and nothing but arithmetic and memory has to do with them."""
+        real = all(_is_real(s.type) for s in (*self.found, *function.results))
+        return real and all(map(self._allowed, walk(function.body)))
 
     def _allowed(self, stmt: Stmt) -> bool:
         match stmt:

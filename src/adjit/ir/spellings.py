@@ -1,0 +1,19 @@
+"""Spellings of operations (`Let.fn`) that are no function's name: what they mean is found with the types."""
+
+from __future__ import annotations
+
+WHOLE = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "div": "true_divide", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "power", "neg": "negative", "lshift": "left_shift", "rshift": "right_shift",
+    "and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor", "lt": "less", "le": "less_equal",
+    "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal", "pos": "positive", "invert": "invert",
+}  # fmt: skip
+"""The NumPy function that an operator means for whole arrays."""
+
+OPERATOR = "operator"
+"""The spelling of an operator on whole arrays in a dispatcher: Numba computes it on numbers, and NumPy's function has
+the type of the array."""
+
+ELEMENT, SUMMED, INDEX = CONVERSIONS = ("element", "summed", "index")
+"""Conversions to a type that is found with the types: to the element type of an array of such numbers, to the type in
+which such numbers are added up, and of an integer to int64. Where that is their type, nothing is converted."""
