@@ -107,9 +107,17 @@ class Group:
     least: set[tuple[int, int]] = field(default_factory=set)
     """Loops, and how many turns each must have."""
 
+    @property
+    def reach(self) -> int:
+        """How far the farthest push goes along an axis."""
+        return max(abs(o) for m in self.members for o in m.offset)
+
 
 def fills_box(nest: Nest, group: Group) -> bool:
-    """Whether the places are all of a box of the whole array: no residue class of it, and nothing bent."""
+    """Whether the nest stores to these places of the array alone, and they are all of a box: no class, no bend."""
+    stores = sum(isinstance(s, Store) and s.array == group.array for s in nest.body)
+    if len(group.members) != stores:
+        return False
     if group.rest or group.sized or group.least or any(h.modulus > 1 for h in nest.heads):
         return False
     return not any(any(m.bends) for m in group.members)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
+from adjit.analysis.scatter import Nest, Scatters, steady_bounds
 from adjit.ir.builder import Builder
-from adjit.ir.core import Alloc, Atom, Block, Const, Function, Let, Stmt, Sym
+from adjit.ir.core import Alloc, Atom, Block, Const, Function, Let, Loop, Stmt, Store, Sym
 from adjit.ir.types import Array
 from adjit.ir.visit import Rewriter, used
 
@@ -19,24 +21,37 @@ from adjit.ir.visit import Rewriter, used
 class ClearArrays(Rewriter):
     """Goes over a function and knows which arrays are clear."""
 
-    def __init__(self, clear: Iterable[Sym]):
+    def __init__(self, function: Function, clear: Iterable[Sym]):
         """clear: parameters that hold zeros."""
         super().__init__()
+        self._function = function
+        self.changed = False
         self._clear: dict[Sym, tuple[Atom, ...] | None] = dict.fromkeys(clear)
         self._filled: set[Sym] = set()
 
-    def function(self, function: Function) -> tuple[Function, frozenset[Sym]]:
-        """The function, and the clear parameters that need not be."""
+    @cached_property
+    def scatters(self) -> Scatters:
+        """The sums that the function's nests push."""
+        return Scatters(self._function)
+
+    def function(self) -> tuple[Function, frozenset[Sym]]:
+        """The function, itself where nothing has `changed`, and the clear parameters that need not be."""
+        function = self._function
         body = self._block(function.body, self._clear)
-        return replace(function, body=body), frozenset(p for p in function.params if p in self._filled)
+        after = replace(function, body=body) if self.changed else function
+        return after, frozenset(p for p in function.params if p in self._filled)
+
+    def clear_nest(self, stmt: Stmt) -> Nest | None:
+        """The nest that the statement is, if it stores to an array that is clear and its ranges are known before it."""
+        if not isinstance(stmt, Loop) or not self._clear:
+            return None
+        nest = Nest.of(stmt)
+        if nest is None or not any(isinstance(s, Store) and self.is_clear(s.array) for s in nest.body):
+            return None
+        return nest if steady_bounds(nest) else None
 
     def block(self, block: Block) -> Block:
         return self._block(block, {})
-
-    @property
-    def any_clear(self) -> bool:
-        """Whether some array holds zeros before the statement that is looked at."""
-        return bool(self._clear)
 
     def is_clear(self, array: Sym) -> bool:
         """Whether the array holds zeros before the statement that is looked at."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, Loop, Stmt, Sym, fresh
 from adjit.ir.types import Array
-from adjit.transform.spans import both
+from adjit.transform.spans import both, by_axis
 
 Range = tuple[Atom, Atom]
 
@@ -69,8 +69,7 @@ class _Clearing:
     def _row(self, place: tuple[Sym, ...], start: Atom, stop: Atom) -> None:
         j = self._index(len(place))
         with self._b.collect() as body:
-            at = dict(zip(self._axes, (*place, j), strict=True))
-            self._b.store(self._array, tuple(at[axis] for axis in range(len(at))), self._zero())
+            self._b.store(self._array, by_axis(self._axes, (*place, j)), self._zero())
         self._loop(j, start, stop, body)
 
     def _index(self, level: int) -> Sym:

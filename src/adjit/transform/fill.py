@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from adjit.analysis.scatter import Group, Nest, Scatters, fills_box, steady_bounds
+from adjit.analysis.scatter import Group, Nest, fills_box
 from adjit.ir.builder import Builder
 from adjit.ir.core import Function, Loop, Stmt, Store, Sym
 from adjit.transform.clear_arrays import ClearArrays
@@ -27,29 +27,23 @@ def fill(function: Function, clear: Iterable[Sym] = ()) -> tuple[Function, froze
 
     clear: parameters that hold zeros. Returns also those that need not: all of them is stored before it is read.
     """
-    return _Fill(function, clear).function(function)
+    return _Fill(function, clear).function()
 
 
 class _Fill(ClearArrays):
-    def __init__(self, function: Function, clear: Iterable[Sym]):
-        super().__init__(clear)
-        self._scatters = Scatters(function)
-
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        made = self._stored(stmt) if isinstance(stmt, Loop) and self.any_clear else None
+        nest = self.clear_nest(stmt)
+        made = None if nest is None else self._stored(nest)
         return (self.rebuild(stmt),) if made is None else made
 
-    def _stored(self, loop: Loop) -> tuple[Stmt, ...] | None:
-        nest = Nest.of(loop)
-        if nest is None or not any(isinstance(s, Store) and self.is_clear(s.array) for s in nest.body):
-            return None
-        if not steady_bounds(nest):
-            return None
-        groups = [g for g in self._scatters.apart(nest) if self.is_clear(g.array) and _own_places(nest, g)]
+    def _stored(self, nest: Nest) -> tuple[Stmt, ...] | None:
+        loop = nest.loops[0]
+        groups = [g for g in self.scatters.apart(nest) if self.is_clear(g.array) and _own_places(nest, g)]
         if not groups:
             return None
+        self.changed = True
         b = Builder(loop.span, simplify=True)
-        spans = spans_of(b, nest, self._scatters.affine)
+        spans = spans_of(b, nest, self.scatters.affine)
         for group in groups:
             self._clear_rest(b, nest, group, spans)
             self.fills(group.array)
@@ -70,10 +64,8 @@ class _Fill(ClearArrays):
 
 
 def _own_places(nest: Nest, group: Group) -> bool:
-    """Whether every store of the nest to the array is of this group, and each turn has one place in a box."""
-    stores = sum(isinstance(s, Store) and s.array == group.array for s in nest.body)
-    offsets = {m.offset for m in group.members}
-    return len(group.members) == stores and len(offsets) == 1 and fills_box(nest, group)
+    """Whether each turn stores to one place of the array, in a box."""
+    return len({m.offset for m in group.members}) == 1 and fills_box(nest, group)
 
 
 def _with_stores(loop: Loop, sums: Mapping[int, tuple[Term, ...]]) -> Loop:

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adjit.analysis.bends import Bends
-from adjit.analysis.scatter import Group, Nest, Push, Scatters, fills_box, steady_bounds
+from adjit.analysis.scatter import Group, Nest, Push, fills_box, steady_bounds
 from adjit.ir.builder import Builder
 from adjit.ir.core import TRUE, Atom, Function, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import INT64
@@ -45,14 +45,10 @@ def gather(function: Function, clear: Iterable[Sym] = ()) -> tuple[Function, fro
 
     clear: parameters that hold zeros. Returns also those that need not: all of them is stored before it is read.
     """
-    return _Gather(function, clear).function(function)
+    return _Gather(function, clear).function()
 
 
 class _Gather(ClearArrays):
-    def __init__(self, function: Function, clear: Iterable[Sym]):
-        super().__init__(clear)
-        self._scatters = Scatters(function)
-
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         made = self._pulled(stmt) if isinstance(stmt, Loop) else None
         return (self.rebuild(stmt),) if made is None else made
@@ -62,22 +58,21 @@ class _Gather(ClearArrays):
         nest = Nest.of(loop)
         if nest is None or not steady_bounds(nest):
             return None
-        bends = self._scatters.bends(nest)
-        groups = [g for g in self._scatters.of(nest) if pays(nest, bends, g)]
+        bends = self.scatters.bends(nest)
+        groups = [g for g in self.scatters.of(nest) if pays(nest, bends, g)]
         groups = [g for g in groups if not loop.results or not _must_fit(g)]
         if not groups:
             return None
+        self.changed = True
         b = Builder(loop.span, simplify=True)
-        affine = self._scatters.affine
+        affine = self.scatters.affine
         spans = spans_of(b, nest, affine)
         positive = tuple(affine.nonnegative(h.index) for h in nest.heads)
         fits = _fits(b, groups, spans)
         with b.collect() as made:
             for group in groups:
-                stores = sum(isinstance(s, Store) and s.array == group.array for s in nest.body)
-                alone = len(group.members) == stores and fills_box(nest, group)
                 shape = None
-                if alone and fits == TRUE and self.is_clear(group.array):
+                if fits == TRUE and self.is_clear(group.array) and fills_box(nest, group):
                     shape = self.shape(b, group.array)
                     self.fills(group.array)
                 Pull(b, nest, group, spans, bends, positive, shape).build()

@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adjit.analysis.scatter import Group, Nest, Scatters, fills_box, needed_for, steady_bounds
+from adjit.analysis.scatter import Group, Nest, fills_box, needed_for
 from adjit.ir.builder import Builder
-from adjit.ir.core import ONE, ZERO, Atom, Function, Let, Load, Loop, Stmt, Store, Sym, fresh
+from adjit.ir.core import ONE, ZERO, Atom, Function, Let, Load, Loop, Stmt, Sym, fresh
 from adjit.ir.notes import Pulled
 from adjit.ir.types import Array, Scalar
 from adjit.transform.clear_arrays import ClearArrays
 from adjit.transform.clear_outside import clear_outside
-from adjit.transform.spans import Span, moved, some_turns, spans_of
+from adjit.transform.spans import Span, by_axis, moved, some_turns, spans_of
 from adjit.transform.sums import Term, summed
 
 _MOST_TERMS = 2
@@ -38,9 +38,7 @@ def hold(function: Function, clear: Iterable[Sym] = ()) -> tuple[Function, froze
 
     clear: parameters that hold zeros. Returns also those that need not: all of them is stored before it is read.
     """
-    h = _Hold(function, clear)
-    after, unset = h.function(function)
-    return (after, unset) if h.any_held else (function, frozenset())
+    return _Hold(function, clear).function()
 
 
 @dataclass(frozen=True)
@@ -57,29 +55,23 @@ Signs = dict[Sym, tuple[int, Sym]]
 
 
 class _Hold(ClearArrays):
-    def __init__(self, function: Function, clear: Iterable[Sym]):
-        super().__init__(clear)
-        self._scatters = Scatters(function)
-        self.any_held = False
-
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
-        made = self._held(stmt) if isinstance(stmt, Loop) and self.any_clear else None
+        nest = self.clear_nest(stmt)
+        made = None if nest is None else self._held(nest)
         return (self.rebuild(stmt),) if made is None else made
 
-    def _held(self, loop: Loop) -> tuple[Stmt, ...] | None:
-        nest = Nest.of(loop)
-        if nest is None or not any(isinstance(s, Store) and self.is_clear(s.array) for s in nest.body):
+    def _held(self, nest: Nest) -> tuple[Stmt, ...] | None:
+        loop = nest.loops[0]
+        if any(h.modulus > 1 for h in nest.heads):
             return None
-        if any(h.modulus > 1 for h in nest.heads) or not steady_bounds(nest):
-            return None
-        affine = self._scatters.affine
+        affine = self.scatters.affine
         if not all(affine.nonnegative(h.index) for h in nest.heads):
             return None
-        groups = [g for g in self._scatters.apart(nest) if self.is_clear(g.array) and _shifted(nest, g)]
+        groups = [g for g in self.scatters.apart(nest) if self.is_clear(g.array) and _shifted(nest, g)]
         terms = _terms(nest, groups)
         if not groups or terms is None or not self._pays(nest, groups, terms):
             return None
-        self.any_held = True
+        self.changed = True
         b = Builder(loop.span, simplify=True)
         spans = spans_of(b, nest, affine)
         pad = tuple(max(m.offset[k] for g in groups for m in g.members) for k in range(len(nest.loops)))
@@ -144,8 +136,7 @@ class _Places:
         """extents: of the array, by loop."""
         b, group, level = self._b, self._group, len(place)
         if level == len(extents):
-            at = dict(zip(group.axes, place, strict=True))
-            b.store(group.array, tuple(at[axis] for axis in range(len(at))), self._total(place))
+            b.store(group.array, by_axis(group.axes, place), self._total(place))
             return
         loop = self._nest.loops[level]
         assert loop.index is not None
@@ -196,11 +187,9 @@ def _signed(a: Atom, lets: Mapping[Sym, Let]) -> tuple[int, object]:
 
 
 def _shifted(nest: Nest, group: Group) -> bool:
-    """Whether every store of the nest to the array is of this group, to several places near by, in a box."""
-    stores = sum(isinstance(s, Store) and s.array == group.array for s in nest.body)
-    offsets = {m.offset for m in group.members}
-    near = all(abs(o) <= _FAR for offset in offsets for o in offset)
-    return near and len(group.members) == stores and len(offsets) > 1 and fills_box(nest, group)
+    """Whether the turns push to several places of the array near by, in a box."""
+    several = len({m.offset for m in group.members}) > 1
+    return several and group.reach <= _FAR and fills_box(nest, group)
 
 
 def _writing(loop: Loop, nest: Nest, gone: set[int], held: Iterable[_Held]) -> Loop:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from adjit.analysis.scatter import Group, Nest, Scatters, fills_box, needed_for, steady_bounds
+from adjit.analysis.scatter import Group, Nest, fills_box, needed_for, steady_bounds
 from adjit.ir.builder import Builder
 from adjit.ir.core import Alloc, Atom, Block, Function, If, Let, Load, Loop, Stmt, Store, Sym, View
 from adjit.ir.visit import walk
@@ -36,7 +36,7 @@ def join(function: Function, clear: Iterable[Sym] = ()) -> tuple[Function, froze
 
     clear: parameters that hold zeros. Returns also those that need not: all of them is stored before it is read.
     """
-    return _Join(function, clear).function(function)
+    return _Join(function, clear).function()
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,7 @@ class _Part:
 
 class _Join(ClearArrays):
     def __init__(self, function: Function, clear: Iterable[Sym]):
-        super().__init__(clear)
-        self._scatters = Scatters(function)
-        self._distinct = self._scatters.distinct
+        super().__init__(function, clear)
         self._waiting: set[int] = set()
         self._joined: dict[int, list[_Part]] = {}
 
@@ -111,19 +109,17 @@ class _Join(ClearArrays):
         nest = Nest.of(loop)
         if nest is None or not steady_bounds(nest) or any(h.modulus > 1 for h in nest.heads):
             return []
-        if not all(self._scatters.affine.nonnegative(h.index) for h in nest.heads):
+        if not all(self.scatters.affine.nonnegative(h.index) for h in nest.heads):
             return []
-        bends = self._scatters.bends(nest)
-        stores = [s.array for s in nest.body if isinstance(s, Store)]
+        bends = self.scatters.bends(nest)
+        stores = sum(isinstance(s, Store) for s in nest.body)
+        handed_on = any(h.params for h in nest.loops)
         found: list[_Part] = []
-        for group in self._scatters.of(nest):
-            members = group.members
-            near = all(abs(o) <= _FAR for m in members for o in m.offset)
-            once = len({m.offset for m in members}) == 1
-            if near and stores.count(group.array) == len(members) and fills_box(nest, group):
-                if once or pays(nest, bends, group):
-                    alone = len(members) == len(stores) and not any(h.params for h in nest.loops)
-                    found.append(_Part(loop, nest, group, alone))
+        for group in self.scatters.of(nest):
+            if group.reach > _FAR or not fills_box(nest, group):
+                continue
+            if len({m.offset for m in group.members}) == 1 or pays(nest, bends, group):
+                found.append(_Part(loop, nest, group, len(group.members) == stores and not handed_on))
         return found
 
     def _may_pass(self, stmt: Stmt, array: Sym, chain: list[_Part], part: _Part | None) -> bool:
@@ -131,10 +127,10 @@ class _Join(ClearArrays):
         sources = {s.array for one in chain for s in one.needed() if isinstance(s, Load)}
         for s in walk((stmt,)):
             if isinstance(s, Load | Store):
-                if part is None and not self._distinct.surely(s.array, array):
+                if part is None and not self.scatters.distinct.surely(s.array, array):
                     return False
                 if isinstance(s, Store) and s.array != (part and part.group.array):
-                    if not all(self._distinct.surely(s.array, a) for a in sources):
+                    if not all(self.scatters.distinct.surely(s.array, a) for a in sources):
                         return False
             elif not isinstance(s, Let | Loop | If | Alloc | View):
                 return False
@@ -145,10 +141,11 @@ class _Join(ClearArrays):
     # what they become
 
     def _pulled(self, parts: list[_Part]) -> tuple[Stmt, ...]:
+        self.changed = True
         last = parts[-1]
         b = Builder(last.loop.span, simplify=True)
         array = last.group.array
-        pulls = [Pull(b, p.nest, p.group, spans_of(b, p.nest, self._scatters.affine)) for p in parts]
+        pulls = [Pull(b, p.nest, p.group, spans_of(b, p.nest, self.scatters.affine)) for p in parts]
         shape = self.shape(b, array) if self.is_clear(array) else None
         if shape is not None:
             self.fills(array)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adjit.analysis.alias import Affine
@@ -35,6 +35,12 @@ def spans_of(b: Builder, nest: Nest, affine: Affine) -> list[Span]:
         stop = _bound(copier, affine, own, head.last, head.after)
         spans.append(Span(start, stop, _rest(copier, nest, head)))
     return spans
+
+
+def by_axis(axes: Sequence[int], place: Sequence[Atom]) -> tuple[Atom, ...]:
+    """A place that is given by loop, whose axes these are, as an index."""
+    at = dict(zip(axes, place, strict=True))
+    return tuple(at[axis] for axis in range(len(at)))
 
 
 def some_turns(b: Builder, spans: Iterable[Span]) -> Atom:

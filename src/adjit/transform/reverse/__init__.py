@@ -258,8 +258,8 @@ def _tidied(
     ordered = sink(choose(common(through(clean(stride(backward))))))
     unset: frozenset[Sym] = frozenset()
     for ordering in (_held, join, gather, fill):
-        ordered, more = ordering(ordered, frozenset(clear) - unset)
-        ordered, unset = clean(ordered), unset | more
+        after, more = ordering(ordered, frozenset(clear) - unset)
+        ordered, unset = ordered if after is ordered else clean(after), unset | more
     pulled = clean(common(steady(clean(unread(ordered)))))
     return clean(carry(defer_stores(signs(both_ways(ascend(lift(parts(pulled)))))))), unset
 
