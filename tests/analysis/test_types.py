@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numba import njit
 
+from adjit.analysis.facts import Fact, promote
 from adjit.analysis.numba_types import from_numba
-from adjit.analysis.promotion import Fact, promote
 from adjit.analysis.types import infer
 from adjit.errors import UnsupportedError
 from adjit.ir.core import Alloc, Const, Function, If, Let, Load, Loop, Slice, Store, Sym, Undef, View, const

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba import njit
 from scipy.optimize import rosen, rosen_hess
 
 import adjit as aj
@@ -295,6 +296,18 @@ def test_float32():
     dense = aj.jacfwd(diffusion)(x)
     assert found.dtype == dense.dtype
     assert np.array_equal(found.toarray(), dense)
+
+
+def test_the_check_knows_of_arguments_in_single_precision(uncompiled: None):
+    @njit
+    def f(a, b):
+        if a[1] > 0:
+            a = a[-1:]
+        return 2 + 0.5 * a[len(a) // 2] + b[-1]
+
+    a, b = np.array([-1.456443428993225, 0.8650969862937927], np.float32), np.array([-0.14821561986226772])
+    found = aj.jacobian(f, wrt=(0, 1), sparse=True)(a, b)
+    assert found.toarray().tolist() == [[0.0, 0.5, 1.0]]
 
 
 def test_a_given_pattern_is_taken_as_it_is():

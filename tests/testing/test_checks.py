@@ -215,7 +215,7 @@ def test_a_program_without_floats_is_no_test() -> None:
 
 
 def test_an_index_that_is_said_not_to_be_negative_and_is() -> None:
-    namespace = load("import numpy as np\n\ndef f(a, i):\n    return a[uint64(i)]\n", compiled=False)
+    namespace = load("import numpy as np\n\ndef f(a, i):\n    return a[as_index(i)]\n", compiled=False)
     assert namespace["f"](A, 1) == A[1]
     with pytest.raises(IndexError, match="said not to be negative"):
         namespace["f"](A, -1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from adjit.analysis.promotion import Fact
+from adjit.analysis.facts import Fact
 from adjit.ir.core import Atom, Derive
 from adjit.ir.types import INT64, Array, Type
 

@@ -5,20 +5,20 @@ Under NumPy 2 a Python number is *weak*: it takes the dtype of the strong value 
 what Python's own conversions and `math` give (`int(x)`, `math.sin(x)`), and what is computed only from these with
 operators; what a NumPy function returns is strong, as `np.sqrt(2.0)` is a `np.float64`. One exception: `math` of a
 float32 stays float32, which Python would compute in double precision, so that float32 code is that throughout.
+
+An integer may be weak on one path and strong on another, or of two strong types: see `several`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
-import numpy as np
-
-from adjit.analysis import numba_types
+from adjit.analysis import numba_types, several
+from adjit.analysis.facts import Fact, Typing, promote
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Const, Let
 from adjit.ir.spellings import CONVERSIONS, ELEMENT, INDEX, OPERATOR, WHOLE
-from adjit.ir.types import COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar, Type
+from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _PYTHON_NUMBERS = frozenset(f"{m}{n}" for m in ("", "builtins.") for n in ("int", "float", "bool", "complex"))
@@ -26,30 +26,6 @@ _CONVERSIONS = frozenset({"int", "float", "complex"})
 _PYTHON_INTS = frozenset({"math.floor", "math.ceil", "math.trunc", "round", "builtins.round"})
 _ALIASES = frozenset({"math.fmod", "math.cbrt"})
 """Functions that Numba lacks: printed as the operation's own."""
-
-_ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """What is known of a symbol: its type, and whether it is a weak number.
-
-    element: of a number inside of an expression of whole arrays, the type that an array of them has, where it is
-    another: Numba computes `x * (a * a)` of int8 with an int64 `a * a`, and makes an array of int8 of a lone `a * a`.
-    """
-
-    type: Type
-    weak: bool = False
-    element: Scalar | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Typing:
-    """How one operation is typed: casts of operands (None: as it is), Numba's result, the final result."""
-
-    casts: tuple[Scalar | None, ...]
-    raw: Scalar
-    result: Fact
 
 
 def spelling_of(let: Let) -> str | None:
@@ -159,8 +135,24 @@ def _first_float(arguments: tuple[Type, ...]) -> Scalar | None:
     return next((t for t in arguments if isinstance(t, Scalar) and t.differentiable), None)
 
 
+_OF_BOOLS = {"add": "or_", "mul": "and_", "invert": "not_"}
+_NOT_OF_BOOLS = frozenset({"sub", "neg", "pos", "abs"})
+
+
+def meant(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Let:
+    """The operation itself: of two of NumPy's bools `+` is `|` and `*` is `&`, and `~` of one is `not`."""
+    if numpy_rules and let.op in _OF_BOOLS and _are_numpy_bools(facts):
+        return replace(let, op=_OF_BOOLS[let.op], fn=None)
+    return let
+
+
+def _are_numpy_bools(facts: tuple[Fact, ...]) -> bool:
+    return all(f.type == BOOL for f in facts) and not all(f.weak for f in facts)
+
+
 def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
-    """How the operation is typed, or None where Numba has no such operation."""
+    """How the operation is typed, as `meant`, or None where Numba has no such operation, or NumPy none."""
+    let = meant(let, facts, numpy_rules)
     if let.op == "cast" and let.fn in CONVERSIONS:
         return _found_conversion(let, facts[0])
     if let.fn == OPERATOR and not numpy_rules:
@@ -169,6 +161,8 @@ def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | N
         typing = _type_let(as_function(let), facts, numpy_rules)
         if any(f.element for f in facts) and typing is not None:
             typing = _with_element(let, facts, typing)
+    if numpy_rules and typing is not None and let.op == "pow":
+        return _unsigned_power(typing)
     if typing is None or let.op not in _MAY_LEAVE or not _is_small(typing.raw):
         return typing
     if let.op == "sign" and not numpy_rules:
@@ -204,6 +198,8 @@ def _found_conversion(let: Let, fact: Fact) -> Typing | None:
     if let.fn == INDEX:
         return Typing((None,), INT64, Fact(INT64))
     if let.fn == ELEMENT:
+        if fact.among:
+            return Typing((None,), type_, fact)
         type_ = fact.element or type_
     elif _is_small(type_):
         type_ = UINT64 if type_.is_unsigned else INT64
@@ -212,6 +208,17 @@ def _found_conversion(let: Let, fact: Fact) -> Typing | None:
 
 def _is_small(type: Scalar) -> bool:
     return type.is_int and type.itemsize < 8
+
+
+def _unsigned_power(typing: Typing) -> Typing:
+    """A power of small integers, or of uint64, in unsigned arithmetic, whose lowest bits are right however large it is.
+
+    Numba tells LLVM that products of signed integers do not overflow.
+    """
+    result = typing.result.type
+    if typing.splits or not isinstance(result, Scalar) or not (_is_small(result) or result == UINT64):
+        return typing
+    return Typing((UINT64, UINT64), UINT64, typing.result)
 
 
 def _in_64_bits(let: Let, facts: tuple[Fact, ...], typing: Typing) -> Typing:
@@ -232,8 +239,10 @@ def _in_64_bits(let: Let, facts: tuple[Fact, ...], typing: Typing) -> Typing:
 def _type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
     if numpy_rules and (let.op == "complex" or (let.fn or "").startswith("cmath.")):
         return _type_in_python(let, facts)
-    if numpy_rules and let.op not in ("cast", "dim", "stop_gradient"):
-        return _type_weakly(let, facts)
+    if numpy_rules and let.op == "stop_gradient" and isinstance(facts[0].type, Scalar):
+        return Typing((None,), facts[0].type, facts[0])
+    if numpy_rules and let.op not in ("cast", "dim"):
+        return several.typed(let, facts, _type_weakly)
     if let.op == "cast" and _drops_imaginary(facts[0].type, let.target.type):
         return None
     if let.op in _SPECIAL and (numpy_rules or let.fn not in _CONVERSIONS):
@@ -242,14 +251,20 @@ def _type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | 
         raw = _ask(let, tuple(f.type for f in facts))  # in Numba float(x) of a float32 is that float32
     if raw is None or raw == UNKNOWN:
         return None
-    weak = numpy_rules and (
-        let.op == "dim" or let.fn in _PYTHON_NUMBERS or (let.op == "stop_gradient" and facts[0].weak)
-    )
+    weak = numpy_rules and (let.op == "dim" or let.fn in _PYTHON_NUMBERS)
     return Typing((None,) * len(facts), raw, Fact(raw, weak))
 
 
 def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     """NumPy 2's typing: operands are cast to the common type, small integers stay small."""
+    if let.op in _NOT_OF_BOOLS and _are_numpy_bools(facts):
+        return None
+    if let.op == "invert" and facts[0] == Fact(BOOL, True):
+        return Typing((INT64,), INT64, Fact(INT64, True))
+    of_numpy = (let.fn or "").startswith(("numpy.", "np."))
+    if let.op in _COMPARISONS and all(isinstance(f.type, Scalar) and f.type.is_integral for f in facts):
+        raw = _ask(let, tuple(f.type for f in facts))  # of the numbers as they are, whatever their types
+        return None if raw is None else Typing((None, None), raw, _truth(facts, of_numpy))
     common = promote(tuple(f for k, f in enumerate(facts) if _APART.get(let.op) != k))
     if let.op == "sign" and common is not None and isinstance(common.type, Scalar) and common.type.is_complex:
         return None  # NumPy 2's is z/abs(z); Numba has NumPy 1's
@@ -261,21 +276,46 @@ def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
         raw = _special(let, cast_facts)
     else:
         raw = _ask(let, tuple(f.type for f in cast_facts))
-    if raw is None:
+    if raw is None or (raw.is_int and common is not None and misfit(let, facts, common)):
         return None
     if raw.is_bool:
-        return Typing(casts, raw, Fact(raw, True))
+        return Typing(
+            casts, raw, Fact(raw, True) if let.op == "not_" and not of_numpy else _truth(facts, of_numpy)
+        )
     if let.fn in _PYTHON_INTS and raw.is_int:
         return Typing(casts, raw, Fact(raw, True))
     if common is None:
         return Typing(casts, raw, Fact(raw))
-    if common.weak and (let.fn is None or not let.fn.startswith(("numpy.", "np."))):
-        return Typing(casts, raw, Fact(raw, True))
+    if common.weak and not of_numpy:
+        return Typing(casts, raw, Fact(raw, True, bounds=several.bounds_of(let.op, facts)))
     if (let.fn or "").startswith("math.") and raw == FLOAT64:
         return Typing(casts, raw, Fact(raw, True))
     assert isinstance(common.type, Scalar)
     narrow = raw.is_int and common.type.is_int and not common.weak
     return Typing(casts, raw, Fact(common.type if narrow else raw))
+
+
+_EXTREMES = frozenset({"max", "min", "maximum", "minimum", "fmax", "fmin"})
+
+
+def misfit(let: Let, facts: tuple[Fact, ...], common: Fact) -> str | None:
+    """Why the type in which NumPy computes does not hold a Python integer among the operands; None where it may."""
+    type_ = common.type
+    if common.weak or not isinstance(type_, Scalar) or not type_.is_int or let.op == "select":
+        return None  # `np.where` wraps
+    if let.op in _EXTREMES:  # in 64 bits, of which `np.clip` is made that takes them all
+        loose = type_ == UINT64 and any(
+            f.weak and f.type == INT64 and not several.fits(f.bounds, UINT64) for f in facts
+        )
+        return "a Python integer may be negative, which uint64 does not hold" if loose else None
+    known = (f.bounds for f in facts if f.weak and f.bounds is not None)
+    wrong = next((a for a, b in known if a == b and not several.fits((a, b), type_)), None)
+    return None if wrong is None else f"{wrong} is out of bounds for {type_}: NumPy raises OverflowError"
+
+
+def _truth(facts: tuple[Fact, ...], of_numpy: bool) -> Fact:
+    """A truth value: Python's own bool where no operand is a number of NumPy's, or of an unknown path."""
+    return Fact(BOOL, not of_numpy and all(f.weak for f in facts))
 
 
 def _whole_inverse(let: Let, common: Fact) -> bool:
@@ -314,34 +354,12 @@ def _operand_cast(let: Let, k: int, fact: Fact, common: Fact | None) -> Scalar |
     return common.type
 
 
-@lru_cache(maxsize=4096)
-def promote(facts: tuple[Fact, ...]) -> Fact | None:
-    """NumPy 2's `result_type`; all weak gives weak; None where an operand is no number."""
-    if not facts or not all(isinstance(f.type, Scalar) for f in facts):
-        return None
-    strong = [np.dtype(f.type.name) for f in facts if not f.weak and isinstance(f.type, Scalar)]
-    if not strong:
-        got = numba_types.unify(*(f.type for f in facts))
-        return None if got is None else Fact(got, True)
-    weak = [_python_zero(f.type) for f in facts if f.weak and isinstance(f.type, Scalar)]
-    try:
-        dtype = np.result_type(*strong, *weak)
-    except TypeError:
-        return None
-    return Fact(Scalar(dtype.name))
-
-
-def _python_zero(type: Scalar) -> bool | int | float | complex:
-    kind = "bool" if type.is_bool else "int" if type.is_int else "complex" if type.is_complex else "float"
-    return _ZEROS[kind]
-
-
 def join(facts: tuple[Fact, ...], numpy_rules: bool) -> Fact | None:
     """The type of a symbol into which several values flow; None where Numba cannot unify them."""
     if len(set(facts)) == 1:
         return facts[0]
     if numpy_rules and all(isinstance(f.type, Scalar) for f in facts):
-        return promote(tuple(facts))
+        return several.merged(facts) or promote(facts)
     open_ = [f for f in facts if isinstance(f.type, Array) and not f.type.dtype.known]
     closed = [f for f in facts if f not in open_]
     if open_:

@@ -7,13 +7,16 @@ x: float32, y = mul(0.5, x)             ->   y = mul(0.5:float32, x)          (N
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from adjit.analysis import numba_types
+from adjit.analysis.facts import Fact, Typing, promote
 from adjit.analysis.numba_types import to_numba
-from adjit.analysis.promotion import Fact, spelled_as, spelling_of, type_let
+from adjit.analysis.promotion import meant, misfit, spelled_as, spelling_of, type_let
+from adjit.analysis.several import ambiguous, limits, loose, merged
 from adjit.errors import UnsupportedError
-from adjit.ir.builder import Builder
+from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
     Alloc,
     Atom,
@@ -28,6 +31,7 @@ from adjit.ir.core import (
     Let,
     Load,
     Loop,
+    Raise,
     RefAppend,
     RefGet,
     RefNew,
@@ -48,6 +52,9 @@ from adjit.rules.linear.products import loops
 
 if TYPE_CHECKING:
     from adjit.analysis.types import Inference, Instance
+
+_CONVERT = "convert it to one type where it is set: int(...), np.int64(...)"
+_DEPENDS = "a Python integer here is a {} of NumPy on another path, which this result does not fit: convert it, int(k)"
 
 _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**", "neg": "-",
@@ -314,21 +321,39 @@ class Retyper:
         return Derive(*parts, given, span)
 
     def _let(self, let: Let) -> Stmt:
+        """The operation, in the open block what must come before it."""
         args = self._atoms(let.args, let.span)
         facts = tuple(self.inference.fact(a) or Fact(b.type) for a, b in zip(let.args, args, strict=True))
+        let = meant(let, facts, self.numpy_rules)
         typing = type_let(let, facts, self.numpy_rules)
         if typing is None:
-            raise UnsupportedError(_no_operation(let, facts), span=let.span)
+            raise _no_operation(let, facts)
         cast = tuple(
             a if c is None else self._cast(a, c, let.span) for a, c in zip(args, typing.casts, strict=True)
         )
         target = self._sym(let.target, let.span)
         fn = spelled_as(let, tuple(a.type for a in cast), typing.raw)
-        if typing.raw == target.type:
+        if self.numpy_rules and let.op == "pow" and typing.raw.is_int:
+            fn = None  # Numba's `np.power` of integers is one of floats
+        if typing.raw == target.type and not typing.splits:
             return replace(let, target=target, args=cast, fn=fn)
         wide = Sym(target.name, typing.raw)
         self._out.append(replace(let, target=wide, args=cast, fn=fn))
+        if typing.splits:
+            self._agree(let, cast, wide, typing)
         return Let(target, "cast", (wide,), None, let.span)
+
+    def _agree(self, let: Let, args: tuple[Atom, ...], result: Atom, typing: Typing) -> None:
+        """Raise where the result would depend on which of its types an operand has."""
+        b = Builder(let.span, simplify=True)
+        for types, type in typing.splits:
+            fits = [_lies_in(b, a, t) for a, t in zip(args, types, strict=True) if t is not None]
+            beyond = b.op("not_", _lies_in(b, result, type))
+            told = let.span.told(_DEPENDS.format(type))
+            b.if_(
+                reduce(partial(b.op, "and_"), [*fits, beyond]), (Raise("OverflowError", (told,), let.span),)
+            )
+        self._out += b.block()
 
     def _convert(self, let: Let) -> None:
         """A conversion to a type that was found: a number that has it stands for the result."""
@@ -361,6 +386,12 @@ class Retyper:
         self._check_shape(shape, span)
         like = None if alloc.like is None else self._sym(alloc.like, span)
         assert isinstance(target.type, Array)
+        if (
+            alloc.fill is not None
+            and isinstance(alloc.target.type, Array)
+            and not alloc.target.type.dtype.known
+        ):
+            self._check_element(alloc.fill, span)
         fill = None if alloc.fill is None else self._cast(alloc.fill, target.type.dtype, span)
         if alloc.target.type.layout == "C":  # type: ignore[union-attr]
             like = None  # it gave the dtype
@@ -401,6 +432,9 @@ class Retyper:
 
     def _check_flow(self, s: Sym, a: Atom, span: Span) -> None:
         """Fail where a name holds values of types that Numba cannot unify."""
+        whole = self.inference.facts.get(s)
+        if whole is not None and loose(whole):
+            raise UnsupportedError(f"`{s.name}` holds {_choices(whole)}, by the path", _CONVERT, span)
         fact = self.inference.fact(a)
         if fact is None or fact.type == s.type:
             return
@@ -409,6 +443,14 @@ class Retyper:
             return
         reason = f"`{s.name}` holds {_shown(s.type)} on one path and {_shown(fact.type)} on another"
         raise UnsupportedError(reason, "Use two names.", span=span)
+
+    def _check_element(self, a: Atom, span: Span) -> None:
+        """Fail where what gives an array its dtype has several."""
+        fact = self.inference.fact(a)
+        if self.numpy_rules and fact is not None and ambiguous(fact):
+            raise UnsupportedError(
+                f"an array of elements that are {_choices(fact)}, by the path", _CONVERT, span
+            )
 
     def _check_load(self, load: Load) -> None:
         array = self._sym(load.array, load.span)
@@ -421,6 +463,8 @@ class Retyper:
 
     def _check_store(self, store: Store) -> None:
         array, value = self._sym(store.array, store.span), self._atom(store.value, store.span)
+        if store.fills:
+            self._check_element(store.value, store.span)
         index = tuple(self._atom(i, store.span).type for i in store.index)
         assert isinstance(array.type, Array)
         if array.type.readonly:
@@ -448,9 +492,35 @@ def _shown(type: Type) -> str:
     return str(to_numba(type)) if type.known else str(type)
 
 
-def _no_operation(let: Let, facts: tuple[Fact, ...]) -> str:
+def _lies_in(b: Builder, a: Atom, type: Scalar) -> Atom:
+    least, most = limits(type)
+    return b.op("and_", b.op("le", const_of(least, INT64), a), b.op("le", a, const_of(most, INT64)))
+
+
+def _no_operation(let: Let, facts: tuple[Fact, ...]) -> UnsupportedError:
     name = _SYMBOLS.get(let.op) or spelling_of(let) or let.op
-    return f"Numba has no `{name}` for ({', '.join(_shown(f.type) for f in facts)})"
+    shown = ", ".join(_choices(f) for f in facts)
+    if all(f.type == BOOL for f in facts) and not all(f.weak for f in facts):
+        return UnsupportedError(
+            f"NumPy has no `{name}` for ({shown})", "convert them to numbers: int(...)", let.span
+        )
+    if any(f.among for f in facts) or (let.op in ("min", "max") and ambiguous(merged(facts) or facts[0])):
+        return UnsupportedError(
+            f"the result of `{name}` for ({shown}) depends on the path", _CONVERT, let.span
+        )
+    common = promote(facts)
+    reason = None if common is None else misfit(let, facts, common)
+    if reason is not None:
+        return UnsupportedError(
+            f"{reason} in `{name}`", "convert an operand: int(...), np.uint64(...)", let.span
+        )
+    return UnsupportedError(f"Numba has no `{name}` for ({shown})", span=let.span)
+
+
+def _choices(fact: Fact) -> str:
+    if not fact.among:
+        return _shown(fact.type)
+    return " or ".join("a Python integer" if f.weak else _shown(f.type) for f in fact.among)
 
 
 def _require_integer(bound: Atom, span: Span) -> None:

@@ -16,7 +16,9 @@ from numba.core import types
 
 from adjit.analysis import numba_types
 from adjit.analysis.derived import derived_facts
-from adjit.analysis.promotion import Fact, join, type_let
+from adjit.analysis.facts import Fact, promote
+from adjit.analysis.promotion import join, type_let
+from adjit.analysis.several import unbounded, widened
 from adjit.errors import UnsupportedError
 from adjit.ir.core import (
     Alloc,
@@ -151,7 +153,8 @@ class Inference:
             case Sym():
                 return self.facts.get(a)
             case Const():
-                return Fact(a.type, self.numpy_rules) if a.type.known else None
+                bounds = (a.integer, a.integer) if self.numpy_rules and a.type == INT64 else None
+                return Fact(a.type, self.numpy_rules, bounds=bounds) if a.type.known else None
             case Undef():
                 return None
 
@@ -172,13 +175,13 @@ class Inference:
         for instance in list(self.instances.values()):
             self.block(instance.function.body)
             for k, a in enumerate(instance.function.results):
-                found = [f for f in (self.fact(a), instance.results[k]) if f is not None]
+                found = [unbounded(f) for f in (self.fact(a), instance.results[k]) if f is not None]
                 instance.results[k] = join(tuple(found), self.numpy_rules) if found else None
 
     def instance(self, call: Call) -> Instance | None:
         """The callee for these arguments, made where it is new; None while a type is not known."""
         facts = [self.fact(a) for a in call.args]
-        known = tuple(f for f in facts if f is not None and f.type.known)
+        known = tuple(unbounded(f) for f in facts if f is not None and f.type.known)
         if len(known) != len(facts):
             return None
         if call.callee in self._any_layout:
@@ -302,11 +305,14 @@ class Inference:
                 self._fill(s, Fact(dtype))
 
     def _fill(self, array: Sym, value: Fact) -> None:
-        """What is put in an array that was made without a dtype."""
+        """What is put in an array that was made without a dtype. Python's numbers are as wide there as NumPy's own."""
         root = self.origin(array)
         if root in self._open:
             old = self.cells.get(root)
-            joined = value if old is None else join((old, value), self.numpy_rules)
+            if self.numpy_rules and isinstance(value.type, Scalar):
+                joined = promote((Fact(value.type),) if old is None else (old, Fact(value.type)))
+            else:
+                joined = value if old is None else join((old, value), self.numpy_rules)
             if joined is not None:
                 self.cells[root] = joined
 
@@ -358,7 +364,7 @@ class Inference:
         for _ in range(_MAX_ROUNDS):
             self.block(loop.body)
             flows = list(zip(loop.params, loop.inits, loop.nexts, strict=True))
-            if not any([self._flow(p, (init, after)) for p, init, after in flows]):
+            if not any([self._flow(p, (init, after), carried=True) for p, init, after in flows]):
                 break
         for p, r in zip(loop.params, loop.results, strict=True):
             self._set(r, self.facts.get(p))
@@ -378,13 +384,15 @@ class Inference:
         for r, a, b in zip(stmt.results, stmt.then_values, stmt.else_values, strict=True):
             self._flow(r, (a, b))
 
-    def _flow(self, s: Sym, sources: tuple[Atom, ...]) -> bool:
+    def _flow(self, s: Sym, sources: tuple[Atom, ...], carried: bool = False) -> bool:
         """Widen the type of `s` by what flows into it; whether it changed."""
         facts = [f for f in (self.fact(a) for a in sources) if f is not None]
         old = self.facts.get(s)
         if old is not None:
             facts.append(old)
         joined = join(tuple(facts), self.numpy_rules) if facts else None
+        if joined is not None and old is not None and carried:
+            joined = widened(old, joined)
         if joined is None or joined == old:
             return False
         self.facts[s] = joined

@@ -25,6 +25,9 @@ _NOT, _COMPARE, _SUM, _SIGN, _POWER, _ATOM = 3, 4, 9, 11, 12, 14
 _HELPERS = {"szmul": "szmul", "select": "choose"}
 _PYTHON_CASTS = {"int": "int", "float": "float", "bool": "bool"}
 
+PLAIN = "plain"
+"""In the place of an error model: text that runs without Numba."""
+
 Printed = tuple[str, int]
 
 
@@ -227,7 +230,9 @@ class Expressions:
             start, stop = ("" if a is None else self.text(a, 1) for a in (item.start, item.stop))
             step = "" if item.step is None else f":{self.text(item.step, 1)}"
             return f"{start}:{stop}{step}"
-        return f"uint64({self.text(item)})" if self.unsigned(item) else self.text(item)
+        if not self.unsigned(item):
+            return self.text(item)
+        return f"{'as_index' if self.error_model == PLAIN else 'uint64'}({self.text(item)})"
 
     def element(self, array: Sym, index: tuple[Atom | Slice, ...]) -> str:
         """array[index]"""

@@ -16,7 +16,7 @@ from adjit.codegen.callees import callee_names, signature
 from adjit.codegen.chains import SCALED
 from adjit.codegen.columns import Columns, text_of
 from adjit.codegen.emitted import Emitted, Within
-from adjit.codegen.expressions import array_name
+from adjit.codegen.expressions import PLAIN, array_name
 from adjit.codegen.fourier import FOURIER
 from adjit.codegen.lanes import lanes_imports
 from adjit.codegen.loose import PLUS
@@ -190,7 +190,8 @@ _SCALARS = frozenset({
 def render(module: Module, comments: bool = True, plain: bool = False) -> str:
     """The text of the module.
 
-    `plain` prints IEEE divisions as calls also where the error model makes `/` one: for running without Numba.
+    `plain` prints IEEE divisions as calls also where the error model makes `/` one, and tests of indices that are said
+    not to be negative: for running without Numba.
     """
     callees = callee_names((u.function for u in module.units), (g.name for g in module.glue))
     taken = (*(u.function.name for u in module.units), *(g.name for g in module.glue), *callees.values())
@@ -198,7 +199,7 @@ def render(module: Module, comments: bool = True, plain: bool = False) -> str:
     names = Names(RESERVED | frozenset(taken))
     units = [part for whole in _with_called(module.units) for part in _cut(whole, names, callees)]
     printed = callees | {u.function.name: u.function.name for u, _ in units if not u.kept}
-    models = ["python" if plain else u.error_model for u, _ in units]
+    models = [PLAIN if plain else u.error_model for u, _ in units]
     emitted = [
         emit_full(u.function, m, comments, printed, within)
         for (u, within), m in zip(units, models, strict=True)

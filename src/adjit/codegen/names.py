@@ -19,7 +19,7 @@ PRELUDE = frozenset(
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
         "float32", "float64", "complex64", "complex128",
         "grow", "fdiv", "szmul", "choose", "seen_as", "seen_as_typed", "dot_add", "_gemm",
-        "order", "running_sum",
+        "order", "running_sum", "as_index",
         "digamma", "polygamma", "positive_zeta", "hurwitz_zeta", "spherical_bessel", "cofactors",
     }
 )  # fmt: skip

@@ -3,7 +3,7 @@
 Integers are Python's and never wrap, but for what is stored in arrays of few bits (`plain_narrow`); floats follow
 IEEE as they do in compiled code (no ZeroDivisionError in adjoints, no ValueError from `math.sqrt(-1.0)`;
 `plain_arithmetic`). What compiled code would do without a word is made to show here: an index that is said not to be
-negative (`uint64(i)`) and is raises IndexError, and memory that nobody has written holds NaN, or a huge negative
+negative (`as_index(i)`) and is raises IndexError, and memory that nobody has written holds NaN, or a huge negative
 integer.
 """
 
@@ -201,12 +201,13 @@ def _own(value: Any) -> Any:
 
 def plain_namespace() -> dict[str, Any]:
     """Fresh globals for the text of a module."""
-    scalars = {f"{kind}{bits}": caster(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32)}
+    sizes = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32)]
+    scalars = {name: caster(name) for name in (*sizes, "uint64")}
     space: dict[str, Any] = {
         **scalars,
         "int64": int,
         **FUNCTIONS,
-        "uint64": _index,
+        "as_index": _index,
         "float32": np.float32,
         "float64": np.float64,
         "complex64": np.complex64,

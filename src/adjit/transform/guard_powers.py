@@ -44,24 +44,23 @@ def guard_powers(function: Function) -> Function:
     """The typed plain function with tests of the exponents of integers (see the module)."""
     if not any(isinstance(s, Let) and s.op == "pow" for s in walk(function.body)):
         return function
-    return replace(function, body=_GuardPowers(nonnegative(function)).block(function.body))
+    signed = {s.target: s.args[0] for s in walk(function.body) if isinstance(s, Let) and _takes_sign(s)}
+    return replace(function, body=_GuardPowers(nonnegative(function), signed).block(function.body))
 
 
 @dataclass(frozen=True)
 class _Check:
     """That the exponent of a power is not negative.
 
+    exponent: before a conversion to unsigned integers.
     made: what the exponent and the ranges are made of, where the check has moved past it. loops: those it was moved
     out of, inner ones first: if one has no turns, nothing is raised.
     """
 
     power: Let
+    exponent: Atom
     made: tuple[Let, ...] = ()
     loops: tuple[Loop, ...] = ()
-
-    @property
-    def exponent(self) -> Atom:
-        return self.power.args[1]
 
     def needs(self) -> set[Sym]:
         """What must be known where it stands."""
@@ -123,7 +122,7 @@ class _Turn:
                 needs = (needs - {s.target}) | {a for a in s.args if isinstance(a, Sym)}
         if needs & self.inside or any(isinstance(a, Undef) for s in made for a in s.args):
             return False
-        moved = _Check(check.power, (*made, *check.made), (*check.loops, self.loop))
+        moved = _Check(check.power, check.exponent, (*made, *check.made), (*check.loops, self.loop))
         if not any(one.exponent == moved.exponent and one.loops == moved.loops for one in self.moved):
             self.moved.append(moved)
         return True
@@ -138,9 +137,9 @@ class _Turn:
 
 
 class _GuardPowers(Rewriter):
-    def __init__(self, counts: set[Sym]):
+    def __init__(self, counts: set[Sym], signed: dict[Sym, Atom]):
         super().__init__()
-        self._counts = counts
+        self._counts, self._signed = counts, signed
         self._turn: _Turn | None = None
 
     def block(self, block: Block) -> Block:
@@ -153,7 +152,8 @@ class _GuardPowers(Rewriter):
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         if isinstance(stmt, Let):
-            checks = (_Check(stmt),) if stmt.op == "pow" and self._may_cut_off(stmt) else ()
+            exponent = self._exponent(stmt) if stmt.op == "pow" else None
+            checks = () if exponent is None else (_Check(stmt, exponent),)
             return (*self._placed(checks), self.rebuild(stmt))
         outer, self._turn = self._turn, _Turn.of(stmt) if isinstance(stmt, Loop) else None
         after, inner = self.rebuild(stmt), self._turn
@@ -165,14 +165,24 @@ class _GuardPowers(Rewriter):
         here = [c for c in checks if self._turn is None or not self._turn.takes(c)]
         return tuple(s for c in here for s in c.block())
 
-    def _may_cut_off(self, let: Let) -> bool:
+    def _exponent(self, let: Let) -> Atom | None:
+        """The exponent, where it may be negative and cut off what the power is."""
         base, exponent = let.args
         if not all(isinstance(a.type, Scalar) and a.type.is_int for a in (base, exponent, let.target)):
-            return False
+            return None
         if isinstance(base, Const) and abs(base.integer) == 1:
-            return False  # its powers are whole
+            return None  # its powers are whole
+        if isinstance(exponent, Sym):
+            exponent = self._signed.get(exponent, exponent)
         known = isinstance(exponent, Const) and exponent.integer >= 0
-        return not known and exponent not in self._counts
+        return None if known or exponent in self._counts else exponent
+
+
+def _takes_sign(let: Let) -> bool:
+    """Whether it makes an unsigned integer of a signed one."""
+    kinds = [a.type for a in (let.target, *let.args)]
+    ints = [t for t in kinds if isinstance(t, Scalar) and t.is_int]
+    return let.op == "cast" and len(ints) == 2 and ints[0].is_unsigned and not ints[1].is_unsigned
 
 
 def _compared(b: Builder, op: str, a: Atom) -> Atom:

@@ -179,9 +179,14 @@ class Matrices:
             at = how.places(pattern, (1, pattern.shape[1]))
         kept = self._buffers(directions, leaves) if how.mode == "forward" else None
         facts = Facts(self.steering(leaves))
-        single = checked and "float32" in self._pushes.program(directions.count).compiled.source
+        single = checked and self._is_single(directions.count)
         short = None if checked or kept is None else self._short(directions, kept, pattern.shape[0])
         return Prepared(facts, pattern, how, at, directions, vector if checked else None, kept, single, short)
+
+    def _is_single(self, count: int) -> bool:
+        """Whether the program computes in single precision somewhere: on what it is given, or by a conversion."""
+        told = [self._pushes.program(count).compiled.source, *(str(leaf.type) for leaf in self.leaves.all)]
+        return any(name in text for name in ("float32", "complex64") for text in told)
 
     def again(self, prepared: Prepared, matrix: Any) -> Callable[[Sequence[Any]], Any] | None:
         """As `short`: writes the entries of a matrix of this pattern, and gives the value."""

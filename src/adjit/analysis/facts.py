@@ -1,0 +1,74 @@
+"""What is known of a symbol's type, and NumPy's rule by which such facts combine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from adjit.analysis import numba_types
+from adjit.ir.types import Scalar, Type
+
+_ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is known of a symbol: its type, and whether it is a weak number.
+
+    element: of a number inside of an expression of whole arrays, the type that an array of them has, where it is
+    another: Numba computes `x * (a * a)` of int8 with an int64 `a * a`, and makes an array of int8 of a lone `a * a`.
+    bounds: of a weak integer that comes of literals alone, the least and the greatest that it can be.
+    among: the facts of which one holds on each path, where they are several; `type` is what holds them all.
+    """
+
+    type: Type
+    weak: bool = False
+    element: Scalar | None = None
+    bounds: tuple[int, int] | None = None
+    among: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """How one operation is typed: casts of operands (None: as it is), Numba's result, the final result.
+
+    splits: what must not happen, since the result would depend on the path: operands that lie in the first types
+    (None: any) with a result that does not lie in the last one.
+    """
+
+    casts: tuple[Scalar | None, ...]
+    raw: Scalar
+    result: Fact
+    splits: tuple[tuple[tuple[Scalar | None, ...], Scalar], ...] = ()
+
+
+def parts(fact: Fact) -> tuple[Fact, ...]:
+    """The facts of which one holds."""
+    return fact.among or (fact,)
+
+
+@lru_cache(maxsize=4096)
+def promote(facts: tuple[Fact, ...]) -> Fact | None:
+    """NumPy 2's `result_type`; all weak gives weak; None where an operand is no number."""
+    facts = tuple(p for f in facts for p in parts(f))
+    if not facts or not all(isinstance(f.type, Scalar) for f in facts):
+        return None
+    strong = [np.dtype(f.type.name) for f in facts if not f.weak and isinstance(f.type, Scalar)]
+    if any(f.weak and f.type.differentiable for f in facts if isinstance(f.type, Scalar)):
+        strong = [t for t in strong if t.kind != "b"]  # a float in Python times a truth value stays weak
+    if not strong:
+        got = numba_types.unify(*(f.type for f in facts))
+        return None if got is None else Fact(got, True)
+    weak = [_python_zero(f.type) for f in facts if f.weak and isinstance(f.type, Scalar)]
+    try:
+        dtype = np.result_type(*strong, *weak)
+    except TypeError:
+        return None
+    return Fact(Scalar(dtype.name))
+
+
+def _python_zero(type: Scalar) -> bool | int | float | complex:
+    kind = "bool" if type.is_bool else "int" if type.is_int else "complex" if type.is_complex else "float"
+    return _ZEROS[kind]

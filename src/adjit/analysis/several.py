@@ -1,0 +1,214 @@
+"""Integers that are of one type on one path and of another on the next: `k = n if c else u[0]`, `min(n, u[0])`.
+
+In a plain function k is then a Python integer or, say, a uint16, and what is computed of it wraps or does not. Such a
+symbol has the facts of all its paths (`Fact.among`) and a type that holds them all. An operation is typed for each:
+
+- All of one type: the operation is that. `s = 0`, then `s += u[i]` in a loop: s + u[i] is a uint16 in every turn.
+- Weak integers that come of literals alone, and whose results fit: in the strong type (`s * 3` after that loop).
+- Else in 64 bits, where the results of all types agree unless one of them wraps. That is tested, and raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from adjit.analysis.facts import Fact, Typing, parts, promote
+from adjit.ir.core import Let
+from adjit.ir.types import INT64, UINT64, Scalar
+
+_MOST = 64
+_PICKS = {"min": (None, "min", "builtins.min"), "max": (None, "max", "builtins.max")}
+
+
+def merged(facts: Iterable[Fact]) -> Fact | None:
+    """What is known of an integer of which one of the facts holds; None where one is of no integer."""
+    found = dict.fromkeys(p for f in facts for p in parts(f))
+    if not all(isinstance(p.type, Scalar) and p.type.is_int for p in found):
+        return None
+    weak = _weak([p for p in found if p.weak])
+    strong = sorted({p.type for p in found if not p.weak}, key=str)
+    types = [t for t in strong if isinstance(t, Scalar)]
+    if not types:
+        return weak
+    if len(types) == 1 and weak is None:
+        return Fact(types[0])
+    if weak is not None and weak.type != INT64:
+        return None
+    common = Scalar(np.result_type(*(t.name for t in types)).name)
+    common = common if common.is_int else UINT64  # with signed ones: a `loose` fact
+    if weak is not None and common != UINT64 and not fits(weak.bounds, common):
+        common = INT64
+    one = tuple(Fact(t) for t in types)
+    return Fact(common, among=one if weak is None else (weak, *one))
+
+
+def _weak(facts: list[Fact]) -> Fact | None:
+    if len(facts) <= 1:
+        return facts[0] if facts else None
+    bounds = [f.bounds for f in facts if f.bounds is not None]
+    known = len(bounds) == len(facts)
+    hull = (min(b[0] for b in bounds), max(b[1] for b in bounds)) if known else None
+    type_ = INT64 if all(f.type == INT64 for f in facts) else UINT64
+    return Fact(type_, True, bounds=hull)
+
+
+def fits(bounds: tuple[int, int] | None, type: Scalar) -> bool:
+    """Whether all of a weak integer's values are the type's."""
+    least, most = limits(type)
+    return bounds is not None and least <= bounds[0] and bounds[1] <= most
+
+
+def limits(type: Scalar) -> tuple[int, int]:
+    """The least and the greatest integer of the type."""
+    info = np.iinfo(type.name)
+    return int(info.min), int(info.max)
+
+
+def unbounded(fact: Fact) -> Fact:
+    """The same, of a weak integer that may have any value."""
+    if fact.among:
+        return merged(map(unbounded, fact.among)) or fact
+    return replace(fact, bounds=None) if fact.bounds is not None else fact
+
+
+def widened(old: Fact, new: Fact) -> Fact:
+    """The fact of a carried value, whose bounds must not grow with every look at the loop."""
+    before, after = ({p.bounds for p in parts(f) if p.weak} for f in (old, new))
+    return unbounded(new) if before and before != after else new
+
+
+def loose(fact: Fact) -> bool:
+    """Whether no type holds all that it may be: an integer that may be negative, or a uint64."""
+    return fact.type == UINT64 and any(not _is_unsigned(p) for p in fact.among)
+
+
+def _is_unsigned(fact: Fact) -> bool:
+    return fits(fact.bounds, UINT64) if fact.weak else isinstance(fact.type, Scalar) and fact.type.is_unsigned
+
+
+def ambiguous(fact: Fact) -> bool:
+    """Whether an array made of such numbers has another dtype on another path."""
+    return len({p.type for p in fact.among}) > 1
+
+
+def bounds_of(op: str, facts: tuple[Fact, ...]) -> tuple[int, int] | None:
+    """The bounds of the result, where those of all operands are known."""
+    known = [f.bounds for f in facts if f.bounds is not None]
+    if len(known) != len(facts):
+        return None
+    match op, known:
+        case "pos", [a]:
+            found = a
+        case "neg", [(a, b)]:
+            found = (-b, -a)
+        case "add", [(a, b), (c, d)]:
+            found = (a + c, b + d)
+        case "sub", [(a, b), (c, d)]:
+            found = (a - d, b - c)
+        case "mul", [(a, b), (c, d)]:
+            ends = (a * c, a * d, b * c, b * d)
+            found = (min(ends), max(ends))
+        case _:
+            return None
+    return found if _inside(found, limits(INT64)) else None
+
+
+def _inside(found: tuple[int, int], outer: tuple[int, int]) -> bool:
+    return outer[0] <= found[0] and found[1] <= outer[1]
+
+
+def typed(
+    let: Let, facts: tuple[Fact, ...], one: Callable[[Let, tuple[Fact, ...]], Typing | None]
+) -> Typing | None:
+    """How the operation is typed on operands that may be of several types each; `one` types one choice."""
+    if let.fn in _PICKS.get(let.op, ()):
+        picked = merged(facts)
+        if picked is not None and (picked.among or any(f.among for f in facts)):
+            return _picking(facts, picked)
+    if not any(f.among for f in facts):
+        return one(let, facts)
+    choices = list(product(*map(parts, facts))) if prod(len(parts(f)) for f in facts) <= _MOST else []
+    typings = [one(let, choice) for choice in choices]
+    found = [t for t in typings if t is not None]
+    if not found or len(found) != len(choices) or any(map(loose, facts)):
+        return None
+    results = dict.fromkeys(t.result for t in found)
+    together = merged(results)
+    if together is None:
+        return _of_no_integers(facts, choices, found)
+    strong = {r.type for r in results if not r.weak}
+    if len(results) > 1 and strong != {together.type}:
+        return _in_64_bits(let, facts, choices, found, together, one)
+    whole = one(let, tuple(Fact(f.type) if f.among else f for f in facts))
+    return None if whole is None or not whole.raw.is_int else replace(whole, result=together)
+
+
+def _needed(typing: Typing, facts: tuple[Fact, ...]) -> tuple[Scalar, ...]:
+    """The types in which the operation takes its operands."""
+    return tuple(
+        c if c is not None else f.type  # type: ignore[misc]
+        for c, f in zip(typing.casts, facts, strict=True)
+    )
+
+
+def _as(facts: tuple[Fact, ...], needed: tuple[Scalar, ...], raw: Scalar, result: Fact) -> Typing:
+    casts = tuple(None if n == f.type else n for n, f in zip(needed, facts, strict=True))
+    return Typing(casts, raw, result)
+
+
+def _picking(facts: tuple[Fact, ...], picked: Fact) -> Typing | None:
+    """Python's `min` and `max` give one of the operands, as it is."""
+    assert isinstance(picked.type, Scalar)
+    if loose(picked):
+        return None
+    return _as(facts, (picked.type,) * len(facts), picked.type, picked)
+
+
+def _of_no_integers(
+    facts: tuple[Fact, ...], choices: list[tuple[Fact, ...]], found: list[Typing]
+) -> Typing | None:
+    """A comparison or a function of floats: in the widest type of its results, on integers as wide as they are."""
+    common = promote(tuple(dict.fromkeys(t.result for t in found)))
+    k = next((k for k, t in enumerate(found) if common is not None and t.result.type == common.type), None)
+    if k is None:
+        return None
+    needed = _needed(found[k], choices[k])
+    taken = (f.type if f.among and n.is_int else n for f, n in zip(facts, needed, strict=True))
+    return _as(facts, tuple(taken), found[k].raw, found[k].result)  # type: ignore[arg-type]
+
+
+def _in_64_bits(
+    let: Let,
+    facts: tuple[Fact, ...],
+    choices: list[tuple[Fact, ...]],
+    found: list[Typing],
+    together: Fact,
+    one: Callable[[Let, tuple[Fact, ...]], Typing | None],
+) -> Typing | None:
+    """The operation on Python's integers, and tests that no type of a result wraps."""
+    whole = tuple(Fact(INT64, True) if _is_int(f) else f for f in facts)
+    typing = one(let, whole)
+    if typing is None or typing.raw != INT64 or UINT64 in (together.type, *(f.type for f in facts)):
+        return None
+    splits = dict[tuple[tuple[Scalar | None, ...], Scalar], None]()
+    for t, choice in zip(found, choices, strict=True):
+        type_ = t.result.type
+        if not t.result.weak and isinstance(type_, Scalar) and type_.itemsize < 8:
+            splits[tuple(_test(f, c) for f, c in zip(facts, choice, strict=True)), type_] = None
+    result = _as(facts, _needed(typing, whole), INT64, together)
+    return replace(result, splits=tuple(splits))
+
+
+def _is_int(fact: Fact) -> bool:
+    return isinstance(fact.type, Scalar) and fact.type.is_int
+
+
+def _test(fact: Fact, part: Fact) -> Scalar | None:
+    """The type that an operand has if this part of it holds; None where any value may."""
+    small = isinstance(part.type, Scalar) and part.type.is_int and part.type.itemsize < 8
+    return part.type if fact.among and small and not part.weak else None  # type: ignore[return-value]

@@ -1,0 +1,290 @@
+"""Integers that are Python's on one path and NumPy's on another, NumPy's bools, powers that wrap: plain functions.
+
+Values are those of the function run by Python. Random programs of integers may raise OverflowError or be refused where
+the result depends on the path, but never differ.
+"""
+
+from __future__ import annotations
+
+import linecache
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjit as aj
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
+SMALL = ("uint8", "uint16", "uint32", "int8", "int16", "int32")
+
+
+def least(x, l, u):
+    return x * min(-l, u[2] % 6)
+
+
+def chosen(x, l, u):
+    return x * (-l if l > 0 else u[2])
+
+
+def rebound(x, l, u):
+    k = u[0]
+    if l > 0:
+        k = -l
+    return x * k
+
+
+def greatest(x, l, u):
+    return x * max(u[0], l * 100000)
+
+
+def of_literals(x, l, u):
+    return x * max(-3, u[0]) + x * min(u[0], 70000) + x * min(l, u[1], -2)
+
+
+def below(x, l, u):
+    return x * (1.0 if -l < u[0] else 2.0) + x * (u[1] == -l)
+
+
+def listed(x, l, u):
+    return x * np.array([-l, u[0]])[0]
+
+
+def summed(x, l, u):
+    s = 0
+    for i in range(u.shape[0]):
+        s += u[i]
+    return x * (s + s) + x * (s * 3)  # wraps
+
+
+def hashed(x, l, u):
+    h = 7
+    for i in range(20):
+        h = h * 11 + u[i % 3]
+    return x * h
+
+
+def counted(x, l, u):
+    n = l
+    for i in range(u.shape[0]):
+        n += u[i]
+    return x * n
+
+
+PROGRAMS = (least, chosen, rebound, greatest, of_literals, below, listed, summed, hashed, counted)
+
+
+def _agree(f: Any, args: tuple[Any, ...]) -> None:
+    wanted = f(*args)
+    value, gradient = aj.value_and_grad(f)(*args)
+    assert (value, gradient) == (pytest.approx(float(wanted), rel=1e-14), pytest.approx(wanted / args[0]))
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", SMALL)
+def test_by_path(f: Any, dtype: str, uncompiled: None) -> None:
+    _agree(f, (1.5, 4, np.array([3, 40, 57], dtype)))
+
+
+def test_by_path_compiled() -> None:
+    def f(x, l, u):
+        s = 0
+        for i in range(u.shape[0]):
+            s += u[i]
+        return x * min(-l, u[0]) + x * max(u[0], l * 100000) + x * s * 3 + x * (-l < u[0]) + x * (u[0] ** 41)
+
+    for dtype in (np.uint8, np.uint64):
+        _agree(f, (1.5, 4, np.array([3, 40, 57], dtype))) if dtype == np.uint8 else _refused(f, dtype)
+
+
+def _refused(f: Any, dtype: Any) -> None:
+    with pytest.raises(aj.UnsupportedError, match=r"a Python integer or uint64|depends on the path"):
+        aj.grad(f)(1.5, 4, np.array([3, 40, 57], dtype))
+
+
+def test_what_depends_on_the_path_raises(uncompiled: None) -> None:
+    def f(x, l, u):
+        k = l if l > 0 else u[0]
+        return x * (k + 200)
+
+    u = np.array([100], np.uint8)
+    assert aj.value_and_grad(f)(1.0, 30, u) == (230.0, 230.0)
+    with pytest.raises(OverflowError, match=r"is a uint8 of NumPy on another path.*int\(k\)"):
+        aj.grad(f)(1.0, 100, u)
+    assert aj.value_and_grad(f)(1.0, 300, u) == (500.0, 500.0)  # no uint8
+
+
+def test_arrays_of_what_depends_on_the_path_are_refused(uncompiled: None) -> None:
+    def filled(x, l, u):
+        a = np.full(3, l if l > 0 else u[0])
+        a[0] = 200
+        return x * np.sum(a * a)
+
+    def wide(x, l, u):
+        a = u * (l if l > 0 else np.uint16(3))
+        a[0] = 200
+        return x * np.sum(a * a)
+
+    u = np.array([100], np.uint8)
+    for f in (filled, wide):
+        with pytest.raises(aj.UnsupportedError, match="by the path"):
+            aj.grad(f)(1.0, 1, u)
+
+
+def test_literals_that_do_not_fit_are_refused(uncompiled: None) -> None:
+    u = np.array([100], np.uint8)
+    for f in (lambda x, u: x * (u[0] + 300), lambda x, u: x * np.sum(u * -1)):
+        with pytest.raises(aj.UnsupportedError, match="out of bounds for uint8: NumPy raises OverflowError"):
+            aj.grad(f)(1.0, u)
+    assert aj.grad(lambda x, u: x * (u[0] / 300 + u[0] * 1e3))(1.0, u) == 100 / 300 + 1e5
+    assert aj.grad(lambda x, u: x * np.clip(u[0], -1, 300))(1.0, u) == 100
+
+
+def pairs(x, y):
+    return ((x[0] > 0) + (x[1] > 0)) * x[0]
+
+
+def in_turn(x, y):
+    c = x[0] > 0
+    c = c + (x[1] > 0)
+    c += x[2] > 0
+    return c * x[0] + x[1] * (True + (y > 0) + (x[0] > 0))
+
+
+def of_a_mask(x, y):
+    m = x > 1.2
+    return (m[0] + m[1] + m[2]) * x[0] + np.sum((m + m) * x) + np.sum(~m * x)
+
+
+def inverted(x, y):
+    return (~(x[0] > 5)) * x[0] + (~(y > 0)) * x[1] + (~(y > 5)) * x[1]
+
+
+def of_functions(x, y):
+    return x[0] * (np.isfinite(y) + np.isfinite(x[0])) + x[1] * np.multiply(x[0] > 0, x[1] > 0) * 3
+
+
+def of_python(x, y):
+    return x[0] * ((y > 0) + (y > 1)) + x[1] * (bool(x[0]) + (not x[1] > 9))
+
+
+def counting(x, y):
+    c = 0
+    for i in range(3):
+        c += x[i] > 1
+    return c * x[0] + np.count_nonzero(x > 1.2) * x[1] + np.dot(x > 0, x > 1.1) * x[2]
+
+
+BOOLS = (pairs, in_turn, of_a_mask, inverted, of_functions, of_python, counting)
+
+
+@pytest.mark.parametrize("f", BOOLS, ids=lambda f: f.__name__)
+def test_bools(f: Any, uncompiled: None) -> None:
+    x = np.array([1.0, 1.5, 2.0])
+    assert aj.value_and_grad(f)(x, 1.5)[0] == f(x, 1.5)
+
+
+def test_bools_compiled() -> None:
+    def f(x, y):
+        c = (x[0] > 0) + (x[1] > 0)
+        return c * x[0] + (~c) * x[1] + ((y > 0) + (y > 1)) * x[2] + (~(y > 0)) * x[1]
+
+    x = np.array([1.0, 1.5, 2.0])
+    value, gradient = aj.value_and_grad(f)(x, 1.5)
+    assert value == f(x, 1.5)
+    assert gradient.tolist() == [1, -2, 2]
+
+
+def test_what_numpy_has_not_of_bools_is_refused(uncompiled: None) -> None:
+    for f in (lambda x: x[0] * ((x[0] > 0) - (x[1] > 0)), lambda x: x[0] * (-(x[0] > 0))):
+        with pytest.raises(aj.UnsupportedError, match=r"NumPy has no `-` for \(bool"):
+            aj.grad(f)(np.ones(2))
+
+
+def test_powers_wrap() -> None:
+    def f(x, u, v):
+        return x * float(u[0] ** v[0]) + x * np.sum(u**v) + x * float(u[1] ** 20) + x * np.sum(np.power(u, v))
+
+    for dtype, base in (("int8", -3), ("uint32", 7), ("uint64", 100)):
+        _agree(f, (1.0, np.array([base, base], dtype), np.array([41, 63], dtype)))
+
+
+def test_the_negative_exponent_of_an_unsigned_base_raises(uncompiled: None) -> None:
+    def f(x, u, n):
+        return x * float(u[0] ** n)
+
+    assert aj.value_and_grad(f)(1.0, np.array([3], np.uint64), 4)[0] == 81
+    with pytest.raises(ValueError, match="negative power"):
+        aj.grad(f)(1.0, np.array([3], np.uint64), -1)
+
+
+class _Programs:
+    """Random functions of integers of several types."""
+
+    def __init__(self, seed: int):
+        self._random = random.Random(seed)
+
+    def _one(self, *several: object) -> str:
+        return str(self._random.choice(several))
+
+    def _expression(self, depth: int = 2) -> str:
+        if depth == 0 or self._random.random() < 0.25:
+            literal = self._one(0, 1, 2, 3, -1, -2, 5, 100)
+            return self._one("k", "l", "n", "m", "u[0]", "u[1]", "v[0]", "w[1]", literal)
+        a, b = self._expression(depth - 1), self._expression(depth - 1)
+        return self._one(
+            f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} // {self._one(2, 3, 7)})",
+            f"({a} % {self._one(2, 3, 7)})", f"min({a}, {b})", f"max({a}, {b})", f"abs({a})", f"np.minimum({a}, {b})",
+            f"({a} if {self._one('k', 'l', 'n')} > {self._one(0, 1, 2)} else {b})", f"({a} & {b})", f"({a} ^ {b})",
+            f"({a} >> {self._one(1, 2)})", f"(~{a})", f"({a} < {b}) * 1",
+        )  # fmt: skip
+
+    def source(self) -> str:
+        lines = ["def f(x, l, n, u, v, w):", "    k = 0", "    m = 3"]
+        for _ in range(self._random.randint(2, 6)):
+            to, kind = self._one("k", "m"), self._random.random()
+            if kind < 0.5:
+                lines.append(f"    {to} = {self._expression()}")
+            elif kind < 0.7:
+                lines.append(f"    if {self._one('k', 'l', 'n')} > {self._one(0, 2, 4)}:")
+                lines.append(f"        {to} = {self._expression()}")
+            else:
+                lines.append(f"    for i in range({self._one(0, 1, 3)} + l % 2):")
+                lines.append(f"        {to} = {self._expression(1)} {self._one('+', '-')} {to}")
+        return "\n".join([*lines, "    return x * k + x * x * m", ""])
+
+    def arguments(self) -> tuple[Any, ...]:
+        def array() -> np.ndarray[Any, Any]:
+            dtype = np.dtype(self._one(*SMALL))
+            ends = np.iinfo(dtype)
+            numbers = (0, 1, 3, 7, ends.max, ends.min, ends.max - 2)
+            return np.array([self._random.choice(numbers) for _ in range(2)], dtype)
+
+        l, n = self._random.choice((-4, 0, 3, 5, 200)), self._random.choice((1, 2, -1, 7))
+        return 1.5, l, n, array(), array(), array()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs(seed: int, uncompiled: None) -> None:
+    agreed = 0
+    for k in range(40):
+        programs = _Programs(1000 * seed + k)
+        text, name = programs.source(), f"<several {seed} {k}>"
+        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        scope: dict[str, Any] = {"np": np}
+        exec(compile(text, name, "exec"), scope)
+        args = programs.arguments()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                wanted = float(scope["f"](*args))
+        except OverflowError:
+            continue
+        try:
+            value, _ = aj.value_and_grad(scope["f"])(*args)
+        except (OverflowError, aj.UnsupportedError):
+            continue
+        assert value == pytest.approx(wanted, rel=1e-12), (text, args)
+        agreed += 1
+    assert agreed >= 20
