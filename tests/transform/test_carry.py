@@ -182,3 +182,45 @@ def test_compiled() -> None:
     aj.jit(two_arrays)(got, b.copy())
     np.testing.assert_allclose(got, want, rtol=1e-14)
     assert "b_1 * a_1" in aj.jit(two_arrays).source(a, b)
+
+
+def swapped(a, b, w):
+    """Two names that change places in every turn."""
+    n = w.shape[0]
+    x, y = a.copy(), b.copy()
+    for _ in range(3):
+        for i in range(1, n):
+            x[i] = x[i - 1] * 0.5 + w[i]
+            x, y = y, x
+    s = 0.0
+    for i in range(n):
+        s += x[i] * y[i] * w[i]
+    return s
+
+
+def in_rows(a, b, w):
+    """A row that moves with the turns, back and forth and round."""
+    n, p, q, s = w.shape[0], 0, 0, 0.0
+    m = np.zeros((4, n))
+    for _ in range(3):
+        for i in range(1, n):
+            m[p, i] = m[p, i - 1] * 0.5 + b[i]
+            p = (p + 1) % 4
+        for i in range(1, n):
+            m[q, i] = m[q, i - 1] * 0.5 + a[i]
+            q = 1 - q
+        s += m[p, 2] + m[q, 3]
+    for i in range(n):
+        s += m[0, i] * m[1, i] * w[i]
+    return s
+
+
+@pytest.mark.parametrize("program", [swapped, in_rows])
+def test_what_an_index_or_a_name_carries_moves(program: Callable[..., Any], uncompiled: None) -> None:
+    args = tuple(rng.uniform(-1, 1, (3, 9)))
+    value, gradient = aj.value_and_grad(program, wrt=(0, 1))(*args)
+    assert value == pytest.approx(program(*args), rel=1e-13)
+    assert aj.jit(program)(*args) == pytest.approx(value, rel=1e-13)
+    direction = tuple(map(np.cos, args))
+    _, tangent = aj.jvp(program, args[:2] + args[2:], (*direction[:2], np.zeros(9)))
+    assert sum(np.sum(g * d) for g, d in zip(gradient, direction, strict=False)) == pytest.approx(tangent)

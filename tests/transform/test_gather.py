@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 
+import adjit as aj
 from adjit.ir.core import Function
 from adjit.ir.printer import to_text
 from adjit.ir.verify import verify
@@ -534,3 +536,41 @@ def test_terms_of_another_type_are_left() -> None:
     assert not pulled(typed(a_row, *args), args)
     args = (a, a * 1j)
     pulled(typed(a_literal, *args), args)
+
+
+def steps(a):
+    d = np.sin(a)
+    s = 0.0
+    for i in range(a.shape[0] - 1):
+        s += (d[i + 1] - d[i]) ** 2
+    for i in range(a.shape[0] - 2):
+        s += (d[i + 2] - 2.0 * d[i + 1] + d[i]) ** 2
+    return s
+
+
+def rows(a):
+    n, m = a.shape
+    d = np.empty((n, m))
+    for i in range(n):
+        for j in range(m):
+            d[i, j] = np.sin(a[i, j])
+    s = 0.0
+    for i in range(n - 1):
+        for j in range(m - 1):
+            s += (d[i + 1, j] - d[i, j + 1]) ** 2 * d[i, j]
+    return s
+
+
+@pytest.mark.parametrize(
+    "shape", [(0,), (1,), (2,), (3,), (1, 3), (3, 1), (1, 1), (2, 2), (0, 2), (2, 0)], ids=str
+)
+def test_extents_that_no_turn_reaches_across(shape: tuple[int, ...], uncompiled: None) -> None:
+    """A cotangent that starts from any memory is cleared where its nest has no turns."""
+    f = njit(steps if len(shape) == 1 else rows)
+    a = np.linspace(0.2, 0.9, int(np.prod(shape))).reshape(shape)
+    gradient = aj.grad(f)(a)
+    h = 1e-6
+    for k in np.ndindex(*shape):
+        e = np.zeros(shape)
+        e[k] = h
+        assert gradient[k] == pytest.approx((f(a + e) - f(a - e)) / (2 * h), abs=1e-8)

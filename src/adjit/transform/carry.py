@@ -64,7 +64,7 @@ class _Carry(Rewriter):
 
     def _arrays(self, stmt: Loop) -> dict[Sym, list[_Access]]:
         """Arrays all of whose accesses in the body are at its top, at places that are surely apart."""
-        inner = defined(stmt.body)
+        inner = {*stmt.params, *defined(stmt.body)}
         nested = {
             r
             for s in walk(stmt.body)
@@ -133,7 +133,7 @@ class _Carry(Rewriter):
         """Whether `index` in the next turn is `other` in this one."""
         assert isinstance(stmt.step, Const)
         moved = False
-        inner = defined(stmt.body)
+        inner = {*stmt.params, *defined(stmt.body)}
         for a, b in zip(index, other, strict=True):
             base_a, off_a = self.affine.split(a)
             base_b, off_b = self.affine.split(b)

@@ -24,13 +24,15 @@ def clear_outside(
     box: Sequence[Range],
     some: Atom,
     like: Sequence[Loop],
+    tight: bool = True,
 ) -> None:
     """Store zero to every place of the array that is not in the box: to all of them, unless there are `some` turns.
 
     axes: the axes in the order of the loops that are built; shape, box: by loop. like: loops whose indices give
-    names and lines.
+    names and lines. tight: whether the box has as many places as there are turns: it may else have some, of an array
+    smaller than what a turn reaches, without a turn.
     """
-    if all((start, stop) == (ZERO, n) for (start, stop), n in zip(box, shape, strict=True)):
+    if tight and all((start, stop) == (ZERO, n) for (start, stop), n in zip(box, shape, strict=True)):
         return
     start, stop = (b.op("select", some, a, shape[0]) for a in box[0])
     _Clearing(b, array, axes, shape, [(start, stop), *box[1:]], like).level((), TRUE)

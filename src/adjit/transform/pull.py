@@ -30,7 +30,8 @@ class Pull(PullRow):
         self._some = some_turns(b, self._spans)
         shape = tuple(extents[axis] for axis in axes)
         box = [self._ends_of(level) for level in range(len(shape))]
-        clear_outside(b, self._group.array, axes, shape, box, self._some, self._nest.loops)
+        tight = self._low == self._high
+        clear_outside(b, self._group.array, axes, shape, box, self._some, self._nest.loops, tight)
 
     def _level(self, level: int, place: Indices) -> None:
         """The loops over places, all but the innermost."""
