@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from adjit.analysis import numba_types
-from adjit.ir.types import Scalar, Type
+from adjit.ir.types import BOOL, Scalar, Type
 
 _ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
 
@@ -47,6 +47,11 @@ class Typing:
 def parts(fact: Fact) -> tuple[Fact, ...]:
     """The facts of which one holds."""
     return fact.among or (fact,)
+
+
+def are_numpy_bools(facts: tuple[Fact, ...]) -> bool:
+    """Whether all are bools, and one at least is NumPy's, on every path."""
+    return all(f.type == BOOL and not f.among for f in facts) and not all(f.weak for f in facts)
 
 
 @lru_cache(maxsize=4096)

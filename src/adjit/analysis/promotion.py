@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adjit.analysis import numba_types, several
-from adjit.analysis.facts import Fact, Typing, promote
+from adjit.analysis.facts import Fact, Typing, are_numpy_bools, promote
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Const, Let
-from adjit.ir.spellings import CONVERSIONS, ELEMENT, INDEX, OPERATOR, WHOLE
+from adjit.ir.spellings import BY_NUMBA, CONVERSIONS, ELEMENT, INDEX, MADE, OPERATOR, WHOLE
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
@@ -135,24 +135,28 @@ def _first_float(arguments: tuple[Type, ...]) -> Scalar | None:
     return next((t for t in arguments if isinstance(t, Scalar) and t.differentiable), None)
 
 
-_OF_BOOLS = {"add": "or_", "mul": "and_", "invert": "not_"}
 _NOT_OF_BOOLS = frozenset({"sub", "neg", "pos", "abs"})
 
 
 def meant(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Let:
-    """The operation itself: of two of NumPy's bools `+` is `|` and `*` is `&`, and `~` of one is `not`."""
-    if numpy_rules and let.op in _OF_BOOLS and _are_numpy_bools(facts):
-        return replace(let, op=_OF_BOOLS[let.op], fn=None)
+    """The operation itself: of two of NumPy's bools `+` is `|` and `*` is `&`, and `~` of one is `not`.
+
+    Not in a dispatcher that a plain function calls (BY_NUMBA), where they are numbers.
+    """
+    if let.fn == BY_NUMBA:
+        return replace(let, fn=None)
+    if numpy_rules and let.op in several.OF_BOOLS and are_numpy_bools(facts):
+        return replace(let, op=several.OF_BOOLS[let.op], fn=None)
     return let
-
-
-def _are_numpy_bools(facts: tuple[Fact, ...]) -> bool:
-    return all(f.type == BOOL for f in facts) and not all(f.weak for f in facts)
 
 
 def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
     """How the operation is typed, as `meant`, or None where Numba has no such operation, or NumPy none."""
+    by_numba = let.fn == BY_NUMBA
     let = meant(let, facts, numpy_rules)
+    if by_numba and all(f.type == BOOL for f in facts):
+        raw = _ask(let, tuple(f.type for f in facts))
+        return None if raw is None else Typing((None,) * len(facts), raw, Fact(raw, numpy_rules))
     if let.op == "cast" and let.fn in CONVERSIONS:
         return _found_conversion(let, facts[0])
     if let.fn == OPERATOR and not numpy_rules:
@@ -197,11 +201,13 @@ def _found_conversion(let: Let, fact: Fact) -> Typing | None:
         return None
     if let.fn == INDEX:
         return Typing((None,), INT64, Fact(INT64))
+    if let.fn == MADE:
+        return Typing((None,), type_, Fact(type_))
     if let.fn == ELEMENT:
         if fact.among:
             return Typing((None,), type_, fact)
         type_ = fact.element or type_
-    elif _is_small(type_):
+    elif type_.is_bool or _is_small(type_):
         type_ = UINT64 if type_.is_unsigned else INT64
     return Typing((None,), type_, Fact(type_, fact.weak and type_ == fact.type))
 
@@ -257,11 +263,14 @@ def _type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | 
 
 def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     """NumPy 2's typing: operands are cast to the common type, small integers stay small."""
-    if let.op in _NOT_OF_BOOLS and _are_numpy_bools(facts):
+    if let.op in _NOT_OF_BOOLS and are_numpy_bools(facts):
         return None
     if let.op == "invert" and facts[0] == Fact(BOOL, True):
         return Typing((INT64,), INT64, Fact(INT64, True))
     of_numpy = (let.fn or "").startswith(("numpy.", "np."))
+    if let.op == "fmod" and all(isinstance(f.type, Scalar) and f.type.is_integral for f in facts):
+        kept = promote(facts) if of_numpy else Fact(FLOAT64, True)  # Numba's of integers is a floor modulo
+        return None if kept is None else Typing((FLOAT64, FLOAT64), FLOAT64, replace(kept, weak=not of_numpy))
     if let.op in _COMPARISONS and all(isinstance(f.type, Scalar) and f.type.is_integral for f in facts):
         raw = _ask(let, tuple(f.type for f in facts))  # of the numbers as they are, whatever their types
         return None if raw is None else Typing((None, None), raw, _truth(facts, of_numpy))

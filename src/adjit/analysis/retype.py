@@ -11,7 +11,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from adjit.analysis import numba_types
-from adjit.analysis.facts import Fact, Typing, promote
+from adjit.analysis.facts import Fact, Typing, are_numpy_bools, promote
 from adjit.analysis.numba_types import to_numba
 from adjit.analysis.promotion import meant, misfit, spelled_as, spelling_of, type_let
 from adjit.analysis.several import ambiguous, limits, loose, merged
@@ -43,7 +43,7 @@ from adjit.ir.core import (
     View,
     Whole,
 )
-from adjit.ir.spellings import CONVERSIONS, INDEX
+from adjit.ir.spellings import CONVERSIONS, INDEX, MADE
 from adjit.ir.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
 from adjit.ir.visit import reachable, same_view
 from adjit.rules import linear
@@ -53,6 +53,7 @@ from adjit.rules.linear.products import loops
 if TYPE_CHECKING:
     from adjit.analysis.types import Inference, Instance
 
+_PYTHON = ("a Python integer", "a Python bool")
 _CONVERT = "convert it to one type where it is set: int(...), np.int64(...)"
 _DEPENDS = "a Python integer here is a {} of NumPy on another path, which this result does not fit: convert it, int(k)"
 
@@ -111,6 +112,7 @@ class Retyper:
         self._called = called
         self._typed: dict[Sym, Sym] = {}
         self._out: list[Stmt] = []
+        self._parallel = 0  # enclosing parallel loops
 
     def function(self, f: Function) -> Function:
         params = tuple(self._sym(p, f.span) for p in f.params)
@@ -344,7 +346,9 @@ class Retyper:
         return Let(target, "cast", (wide,), None, let.span)
 
     def _agree(self, let: Let, args: tuple[Atom, ...], result: Atom, typing: Typing) -> None:
-        """Raise where the result would depend on which of its types an operand has."""
+        """Raise where the result would depend on which of its types an operand has. Turns that run at once do not."""
+        if self._parallel:
+            return
         b = Builder(let.span, simplify=True)
         for types, type in typing.splits:
             fits = [_lies_in(b, a, t) for a, t in zip(args, types, strict=True) if t is not None]
@@ -358,6 +362,8 @@ class Retyper:
     def _convert(self, let: Let) -> None:
         """A conversion to a type that was found: a number that has it stands for the result."""
         value, target = self._atom(let.args[0], let.span), self._sym(let.target, let.span)
+        if let.fn == MADE:
+            self._check_element(let.args[0], let.span)
         if let.fn == INDEX:
             _require_integer(value, let.span)
         if isinstance(value, Sym) and value.type == target.type:
@@ -408,7 +414,9 @@ class Retyper:
         inits = tuple(self._cast(a, p.type, span) for a, p in zip(loop.inits, params, strict=True))
         lo, hi, step = (None if b is None else self._bound(b, span) for b in (loop.lo, loop.hi, loop.step))
         index = None if loop.index is None else self._sym(loop.index, span)
+        self._parallel += loop.parallel
         body, nexts, stop = self._branch(loop.body, loop.nexts, params, loop.stop, span)
+        self._parallel -= loop.parallel
         flows = (params, inits, body, nexts, results, stop)
         said = (loop.at_once, loop.parallel, loop.note, loop.asked, loop.free)
         return Loop(index, lo, hi, step, *flows, span, *said)
@@ -463,8 +471,6 @@ class Retyper:
 
     def _check_store(self, store: Store) -> None:
         array, value = self._sym(store.array, store.span), self._atom(store.value, store.span)
-        if store.fills:
-            self._check_element(store.value, store.span)
         index = tuple(self._atom(i, store.span).type for i in store.index)
         assert isinstance(array.type, Array)
         if array.type.readonly:
@@ -500,10 +506,8 @@ def _lies_in(b: Builder, a: Atom, type: Scalar) -> Atom:
 def _no_operation(let: Let, facts: tuple[Fact, ...]) -> UnsupportedError:
     name = _SYMBOLS.get(let.op) or spelling_of(let) or let.op
     shown = ", ".join(_choices(f) for f in facts)
-    if all(f.type == BOOL for f in facts) and not all(f.weak for f in facts):
-        return UnsupportedError(
-            f"NumPy has no `{name}` for ({shown})", "convert them to numbers: int(...)", let.span
-        )
+    if are_numpy_bools(facts):
+        return UnsupportedError(f"`{name}` of NumPy's bools", "convert them to numbers: int(...)", let.span)
     if any(f.among for f in facts) or (let.op in ("min", "max") and ambiguous(merged(facts) or facts[0])):
         return UnsupportedError(
             f"the result of `{name}` for ({shown}) depends on the path", _CONVERT, let.span
@@ -520,7 +524,7 @@ def _no_operation(let: Let, facts: tuple[Fact, ...]) -> UnsupportedError:
 def _choices(fact: Fact) -> str:
     if not fact.among:
         return _shown(fact.type)
-    return " or ".join("a Python integer" if f.weak else _shown(f.type) for f in fact.among)
+    return " or ".join(_PYTHON[p.type == BOOL] if p.weak else _shown(p.type) for p in fact.among)
 
 
 def _require_integer(bound: Atom, span: Span) -> None:

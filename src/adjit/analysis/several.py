@@ -5,7 +5,8 @@ symbol has the facts of all its paths (`Fact.among`) and a type that holds them 
 
 - All of one type: the operation is that. `s = 0`, then `s += u[i]` in a loop: s + u[i] is a uint16 in every turn.
 - Weak integers that come of literals alone, and whose results fit: in the strong type (`s * 3` after that loop).
-- Else in 64 bits, where the results of all types agree unless one of them wraps. That is tested, and raises.
+- Else in 64 bits, where the results of all types agree unless one of them wraps. That is tested, and raises, of
+  integers of 8 and 16 bits where turns follow each other: work that runs at once cannot raise.
 """
 
 from __future__ import annotations
@@ -17,17 +18,27 @@ from math import prod
 
 import numpy as np
 
-from adjit.analysis.facts import Fact, Typing, parts, promote
+from adjit.analysis.facts import Fact, Typing, are_numpy_bools, parts, promote
 from adjit.ir.core import Let
-from adjit.ir.types import INT64, UINT64, Scalar
+from adjit.ir.types import BOOL, INT64, UINT64, Scalar
+
+OF_BOOLS = {"add": "or_", "mul": "and_", "invert": "not_"}
+"""What operators mean for NumPy's bools."""
 
 _MOST = 64
 _PICKS = {"min": (None, "min", "builtins.min"), "max": (None, "max", "builtins.max")}
 
 
 def merged(facts: Iterable[Fact]) -> Fact | None:
-    """What is known of an integer of which one of the facts holds; None where one is of no integer."""
+    """What is known of an integer, or of a bool, of which one of the facts holds; None of other numbers.
+
+    A literal beside int64 (`n = 0`, `n += x[i] > 0`) counts as one.
+    """
     found = dict.fromkeys(p for f in facts for p in parts(f))
+    if all(p.type == BOOL for p in found):
+        weakness = sorted({p.weak for p in found})
+        one = [Fact(BOOL, weak) for weak in weakness]
+        return one[0] if len(one) == 1 else Fact(BOOL, among=tuple(one))
     if not all(isinstance(p.type, Scalar) and p.type.is_int for p in found):
         return None
     weak = _weak([p for p in found if p.weak])
@@ -35,7 +46,7 @@ def merged(facts: Iterable[Fact]) -> Fact | None:
     types = [t for t in strong if isinstance(t, Scalar)]
     if not types:
         return weak
-    if len(types) == 1 and weak is None:
+    if len(types) == 1 and (weak is None or (types == [INT64] and weak.bounds is not None)):
         return Fact(types[0])
     if weak is not None and weak.type != INT64:
         return None
@@ -133,14 +144,18 @@ def typed(
     if not any(f.among for f in facts):
         return one(let, facts)
     choices = list(product(*map(parts, facts))) if prod(len(parts(f)) for f in facts) <= _MOST else []
+    if let.op in OF_BOOLS and any(map(are_numpy_bools, choices)):
+        return None
     typings = [one(let, choice) for choice in choices]
     found = [t for t in typings if t is not None]
     if not found or len(found) != len(choices) or any(map(loose, facts)):
         return None
     results = dict.fromkeys(t.result for t in found)
     together = merged(results)
-    if together is None:
-        return _of_no_integers(facts, choices, found)
+    if together is None or together.type == BOOL:
+        bools = {t.result.type == BOOL for t in found}
+        result = together or promote(tuple(results))
+        return None if len(bools) > 1 or result is None else _of_no_integers(facts, choices, found, result)
     strong = {r.type for r in results if not r.weak}
     if len(results) > 1 and strong != {together.type}:
         return _in_64_bits(let, facts, choices, found, together, one)
@@ -170,16 +185,15 @@ def _picking(facts: tuple[Fact, ...], picked: Fact) -> Typing | None:
 
 
 def _of_no_integers(
-    facts: tuple[Fact, ...], choices: list[tuple[Fact, ...]], found: list[Typing]
+    facts: tuple[Fact, ...], choices: list[tuple[Fact, ...]], found: list[Typing], result: Fact
 ) -> Typing | None:
     """A comparison or a function of floats: in the widest type of its results, on integers as wide as they are."""
-    common = promote(tuple(dict.fromkeys(t.result for t in found)))
-    k = next((k for k, t in enumerate(found) if common is not None and t.result.type == common.type), None)
+    k = next((k for k, t in enumerate(found) if t.result.type == result.type), None)
     if k is None:
         return None
     needed = _needed(found[k], choices[k])
     taken = (f.type if f.among and n.is_int else n for f, n in zip(facts, needed, strict=True))
-    return _as(facts, tuple(taken), found[k].raw, found[k].result)  # type: ignore[arg-type]
+    return _as(facts, tuple(taken), found[k].raw, result)  # type: ignore[arg-type]
 
 
 def _in_64_bits(
@@ -198,7 +212,7 @@ def _in_64_bits(
     splits = dict[tuple[tuple[Scalar | None, ...], Scalar], None]()
     for t, choice in zip(found, choices, strict=True):
         type_ = t.result.type
-        if not t.result.weak and isinstance(type_, Scalar) and type_.itemsize < 8:
+        if not t.result.weak and isinstance(type_, Scalar) and type_.itemsize < 4:
             splits[tuple(_test(f, c) for f, c in zip(facts, choice, strict=True)), type_] = None
     result = _as(facts, _needed(typing, whole), INT64, together)
     return replace(result, splits=tuple(splits))

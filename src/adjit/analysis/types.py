@@ -16,7 +16,7 @@ from numba.core import types
 
 from adjit.analysis import numba_types
 from adjit.analysis.derived import derived_facts
-from adjit.analysis.facts import Fact, promote
+from adjit.analysis.facts import Fact
 from adjit.analysis.promotion import join, type_let
 from adjit.analysis.several import unbounded, widened
 from adjit.errors import UnsupportedError
@@ -236,7 +236,10 @@ class Inference:
                 known = array is not None and array.dtype.known
                 cell = self.cells.get(self.origin(stmt.array))
                 kept = cell.element if cell is not None else None
-                self._set(stmt.target, Fact(array.dtype, element=kept) if known and array else None)
+                among = cell.among if cell is not None and array and cell.type == array.dtype else ()
+                self._set(
+                    stmt.target, Fact(array.dtype, element=kept, among=among) if known and array else None
+                )
             case Store():
                 self._store(stmt)
             case Whole():
@@ -305,14 +308,12 @@ class Inference:
                 self._fill(s, Fact(dtype))
 
     def _fill(self, array: Sym, value: Fact) -> None:
-        """What is put in an array that was made without a dtype. Python's numbers are as wide there as NumPy's own."""
+        """What is put in an array that was made without a dtype."""
         root = self.origin(array)
         if root in self._open:
             old = self.cells.get(root)
-            if self.numpy_rules and isinstance(value.type, Scalar):
-                joined = promote((Fact(value.type),) if old is None else (old, Fact(value.type)))
-            else:
-                joined = value if old is None else join((old, value), self.numpy_rules)
+            value = unbounded(value)
+            joined = value if old is None else join((old, value), self.numpy_rules)
             if joined is not None:
                 self.cells[root] = joined
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 import numpy as np
 from numba.core import types as nb_types
@@ -12,6 +13,7 @@ from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import NONE, Static, TupleValue, Value, is_array, is_scalar, same_static
 from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, Sym, const
+from adjit.ir.spellings import MADE
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UNKNOWN, Array, Scalar
 
 Arguments = dict[str, Value]
@@ -219,7 +221,8 @@ def array_of(lx: Lowering, value: Value, dtype: Scalar | None, node: ast.AST) ->
         return arrays.copy(lx, value, dtype, node)
     if isinstance(value, TupleValue):
         if all(is_scalar(item) for item in value.items):
-            made = lists.list_of(lx, list(value.items), node, dtype or UNKNOWN)
+            items = _numbers(lx, value.items, node) if dtype is None else list(value.items)
+            made = lists.list_of(lx, items, node, dtype or UNKNOWN)
             assert isinstance(made, Sym)
             lx.lists.discard(made)
             return made
@@ -244,7 +247,15 @@ def _box(lx: Lowering, value: TupleValue, dtype: Scalar | None, node: ast.AST) -
         )
     type_ = Array(dtype or UNKNOWN, len(shape), "C")
     array = lx.builder.alloc("a", type_, tuple(const(n) for n in shape))
+    items = _numbers(lx, level, node) if dtype is None else level
     with lx.builder.filling(array):
-        for index, item in zip(np.ndindex(*shape), level, strict=True):
+        for index, item in zip(np.ndindex(*shape), items, strict=True):
             lx.builder.store(array, tuple(const(i) for i in index), expressions.number(lx, item, node))
     return array
+
+
+def _numbers(lx: Lowering, items: Sequence[Value], node: ast.AST) -> list[Value]:
+    """The items as NumPy's own numbers: Python's are int64 and float64 in an array, whatever they are beside."""
+    if not lx.frame.plain or all(isinstance(item, Const) for item in items):
+        return list(items)
+    return [lx.let("cast", expressions.number(lx, item, node), fn=MADE) for item in items]

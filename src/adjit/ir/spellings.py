@@ -14,6 +14,10 @@ OPERATOR = "operator"
 """The spelling of an operator on whole arrays in a dispatcher: Numba computes it on numbers, and NumPy's function has
 the type of the array."""
 
-ELEMENT, SUMMED, INDEX = CONVERSIONS = ("element", "summed", "index")
+BY_NUMBA = "by numba"
+"""The spelling of an operator in a dispatcher that a plain function calls."""
+
+ELEMENT, SUMMED, INDEX, MADE = CONVERSIONS = ("element", "summed", "index", "made")
 """Conversions to a type that is found with the types: to the element type of an array of such numbers, to the type in
-which such numbers are added up, and of an integer to int64. Where that is their type, nothing is converted."""
+which such numbers are added up, of an integer to int64, and of Python's number to NumPy's own. Where that is their
+type, nothing is converted."""
