@@ -152,13 +152,13 @@ def adjoint_code(
 ) -> tuple[Function, list[Any]] | None:
     """The reverse function before it is tidied, and arguments to call it with; None where it reads too much."""
     raw: list[Function] = []
-    tidied = reverse_module._tidied
+    ordered = reverse_module._ordered
 
     def spy(backward: Function, *more: Any) -> Any:
         raw.append(backward)
-        return tidied(backward, *more)
+        return ordered(backward, *more)
 
-    monkeypatch.setattr(reverse_module, "_tidied", spy)
+    monkeypatch.setattr(reverse_module, "_ordered", spy)
     seeded = tuple(k for k, a in enumerate(function.results) if a.type.differentiable)
     rev = reverse(function, Wish(active(function), seeded, final=True))
     verify(rev.forward)

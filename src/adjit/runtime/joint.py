@@ -47,7 +47,10 @@ class _Joint:
         results = tuple(self._names.fresh(f"result_{k}") for k in range(count))
         limit = self._names.fresh("memory_limit")
         forward = self._rev.forward.name
-        self._steps.append(Step((*results, *self._saved), forward, (*self._arguments, limit)))
+        groups = (*self._of_array, *self._of_seed)
+        names = dict(zip((*self._rev.shadows, *self._rev.seeds), groups, strict=True))
+        early = [names[s][0] for s in self._rev.early]
+        self._steps.append(Step((*results, *self._saved), forward, (*self._arguments, limit, *early)))
         for first in range(0, self._width, self._lanes):
             if self._lanes == 1:
                 self._sweep(first)

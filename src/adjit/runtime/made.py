@@ -272,6 +272,7 @@ def _seeded(request: Request, primal: Primal) -> tuple[int, ...]:
 
 
 def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict[str, Any]) -> Made:
+    clear = not (request.final or request.debug_nans or request.width > 1)
     wish = Wish(
         active,
         _seeded(request, primal),
@@ -279,7 +280,8 @@ def _joint(request: Request, primal: Primal, active: tuple[Sym, ...], meta: dict
         watch=request.debug_nans,
         repeats=request.width > 1,
         device=bool(request.place),
-        clear=not (request.final or request.debug_nans or request.width > 1),
+        clear=clear,
+        once=clear and request.value and _in_lanes(request, primal),
     )
     rev = reverse(primal.function, wish)
     count = len(primal.function.results)

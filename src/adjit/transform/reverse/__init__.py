@@ -57,6 +57,7 @@ from adjit.transform.reverse.planner import Built, Planner, Wish, exposed_roots
 from adjit.transform.reverse.references import references
 from adjit.transform.reverse.returned import returned
 from adjit.transform.reverse.rows import in_rows
+from adjit.transform.reverse.turn import turned
 from adjit.transform.signs import signs
 from adjit.transform.sink import sink
 from adjit.transform.slopes import carries
@@ -76,6 +77,7 @@ class Reversed:
     forward: the primal's parameters, `limit` (bytes a record may take) -> the primal's results, then what is
     passed on: `saved` (split: `kept`, `saved`).
     backward: `kept` primal parameters, `saved`, `shadows`, `seeds` -> adjoints of the active scalar parameters.
+    early: shadows and seeds that the forward function takes too, after `limit` (see `turn`).
     `passed`: the forward function's atoms for what is passed on. `plans`: what was planned, function by function.
     unset: shadows that may hold anything when the reverse function is called, which stores to all of them before it
     adds (those of a wish for `clear` shadows).
@@ -90,6 +92,7 @@ class Reversed:
     seeds: tuple[Sym, ...]
     records: tuple[tuple[str, int], ...]
     limit: Sym
+    early: tuple[Sym, ...]
     plans: tuple[tuple[Planner, Built], ...]
     unset: frozenset[Sym]
 
@@ -112,20 +115,25 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     name = f"{function.name}_reverse"
     whole = Function(name, (), body, built[2], span=function.span, overlapping=together)
     shadows = tuple(planner.shadow_of.values())
-    backward, unset = _tidied(whole, wish.device, shadows if wish.clear else ())
-    needed = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
-    needed -= defined(backward.body)
-    kept = tuple(p for p in function.params if p in needed)
-    given = {*shadows, *planner.seeds, *kept}
-    saved = tuple(s for s in sorted(needed, key=lambda s: s.uid) if s not in given)
-    params = (*kept, *saved, *shadows, *planner.seeds)
-    groups = (g.intersection(params) for g in together)
-    backward = replace(backward, params=params, overlapping=tuple(g for g in groups if len(g) > 1))
+    backward, unset = _ordered(whole, wish.device, shadows if wish.clear else ())
+    kept, saved = _taken(function, backward, {*shadows, *planner.seeds})
     passed = tuple(final.get(s, s) for s in ((*kept, *saved) if wish.split else saved))
     if wish.split:
         forward, passed = _own_copies(planner, forward, passed)
     forward = dissolved(replace(forward, results=(*function.results, *passed)))
     forward = lift(clean(forward if wish.device else stride(forward), keep_raising=True))
+    early: tuple[Sym, ...] = ()
+    if wish.once and not function.functions:
+        count = len(function.results)
+        handed = dict(zip(saved, forward.results[count:], strict=True))
+        found = turned(forward, backward, count, handed, (*shadows, *planner.seeds))
+        if found is not None:
+            forward, backward, early = found.forward, found.backward, found.early
+            kept, saved = _taken(function, backward, {*shadows, *planner.seeds})
+    backward = backward if wish.device else _in_parts(backward)
+    params = (*kept, *saved, *shadows, *planner.seeds)
+    groups = (g.intersection(params) for g in together)
+    backward = replace(backward, params=params, overlapping=tuple(g for g in groups if len(g) > 1))
     callees = plan.forms()
     layout = built[3]
     records = tuple((t.dtype.name, t.width) for t in (*layout.tapes, *layout.foreign))
@@ -139,6 +147,7 @@ def reverse(function: Function, wish: Wish) -> Reversed:
         planner.seeds,
         records,
         augment.limit,
+        early,
         (plan.entry, *((p, b) for _, p, b in plan.callees)),
         unset,
     )
@@ -192,8 +201,7 @@ def _reverse_form(callee: Callee, planner: Planner, built: Built) -> Function:
         span=callee.function.span,
         overlapping=tuple(g for g in groups if len(g) > 1),
     )
-    tidied, _ = _tidied(whole)
-    return replace(tidied, params=whole.params)
+    return replace(_tidied(whole), params=whole.params)
 
 
 def _outputs(function: Function, wish: Wish) -> list[Atom]:
@@ -239,14 +247,18 @@ def _with_rules(function: Function, wish: Wish) -> Function:
     )
 
 
-def _tidied(
+def _tidied(backward: Function) -> Function:
+    """The reverse function of a called one without dead code, with its memory traffic in a good order."""
+    return _in_parts(_ordered(backward)[0])
+
+
+def _ordered(
     backward: Function, device: bool = False, clear: Sequence[Sym] = ()
 ) -> tuple[Function, frozenset[Sym]]:
-    """The reverse function without dead code, with its memory traffic in a good order.
+    """The reverse function without dead code, with its increments in a good order.
 
     clear: shadows that hold zeros at first; also returns those that need not. On a device every turn of a parallel loop
-    is a work item: guards stay guards, loops are not split into parts, nor are their turns tied together by what one
-    hands to the next.
+    is a work item: guards stay guards.
     """
     backward = clean(backward)
     read = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
@@ -260,8 +272,22 @@ def _tidied(
     for ordering in (_held, join, gather, fill):
         after, more = ordering(ordered, frozenset(clear) - unset)
         ordered, unset = ordered if after is ordered else clean(after), unset | more
-    pulled = clean(common(steady(clean(unread(ordered)))))
-    return clean(carry(defer_stores(signs(both_ways(ascend(lift(parts(pulled)))))))), unset
+    return clean(common(steady(clean(unread(ordered))))), unset
+
+
+def _in_parts(backward: Function) -> Function:
+    """The reverse function with its parallel loops in parts, its turns tied together by what one hands to the next."""
+    return clean(carry(defer_stores(signs(both_ways(ascend(lift(parts(backward))))))))
+
+
+def _taken(
+    function: Function, backward: Function, given: set[Sym]
+) -> tuple[tuple[Sym, ...], tuple[Sym, ...]]:
+    """What the reverse function takes: parameters of the primal, and what the forward function hands on."""
+    needed = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
+    needed -= defined(backward.body)
+    kept = tuple(p for p in function.params if p in needed)
+    return kept, tuple(s for s in sorted(needed, key=lambda s: s.uid) if s not in {*given, *kept})
 
 
 def _held(function: Function, clear: Iterable[Sym]) -> tuple[Function, frozenset[Sym]]:
@@ -369,7 +395,7 @@ def _learn(calls: Calls, planner: Planner, built: Built) -> None:
     if callee is None:
         return
     callee.reads, callee.rolled = reads, rolled
-    form, _ = _tidied(Function(callee.backward, (), built[1].block(), built[2]))
+    form = _tidied(Function(callee.backward, (), built[1].block(), built[2]))
     read = free(form.body) | {a for a in form.results if isinstance(a, Sym)}
     callee.needed = tuple(k for k, p in enumerate(callee.function.params) if p in read)
 

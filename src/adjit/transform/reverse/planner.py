@@ -46,7 +46,7 @@ class Wish:
     split: the reverse function works on private copies and leaves what it is given alone. watch: `debug_nans`.
     repeats: the reverse function is called several times on one forward sweep (several cotangents). device: the program
     runs on a device, where turns of parallel loops are work items. clear: shadows hold zeros when the reverse function
-    is called.
+    is called. once: both sweeps run in one call, and shadows and seeds are there before the first.
     """
 
     inputs: tuple[Sym, ...]
@@ -57,6 +57,7 @@ class Wish:
     repeats: bool = False
     device: bool = False
     clear: bool = False
+    once: bool = False
 
 
 Built = tuple[Sweep, Builder, tuple[Atom, ...], Layout]

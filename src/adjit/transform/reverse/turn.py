@@ -76,6 +76,7 @@ def turned(
         replace(backward, body=(*(s for s in head if isinstance(s, _PURE)), *backward.body[at + 1 :]))
     )
     wanted = {*free(rest.body), *(a for a in rest.results if isinstance(a, Sym))} - defined(rest.body)
+    rest = replace(rest, params=tuple(sorted(wanted, key=lambda s: s.uid)))
     names = (*handed, *made)
     passed = {p: a for p, a in zip(names, one.results[count:], strict=True) if p in wanted}
     one = replace(one, results=(*one.results[:count], *passed.values()))
