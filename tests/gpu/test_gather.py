@@ -71,7 +71,7 @@ def test_adjoints_are_pulled(p: Stencil):
     assert "pulled: " in text
     assert atomic_arrays(taken(text)) == set(p.atomic)
     assert ("_terms" in text) == p.held
-    if not p.atomic and p.name != "smaller":  # what is pushed there is atomic
+    if not p.atomic and p.name not in ("smaller", "chosen"):  # what is pushed there is atomic, in some turns
         runs = [to_host(gradient(*again)), to_host(got)]
         assert len({repr([np.asarray(g).tobytes() for g in r[1]]) for r in runs}) == 1
 
