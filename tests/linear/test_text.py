@@ -111,3 +111,56 @@ def test_compiled_sums_of_products() -> None:
         np.testing.assert_allclose(da, expected[0], rtol=1e-12)
         np.testing.assert_allclose(db, expected[1], rtol=1e-12)
     assert re.search(r"dot_add\(\w+, \w+, da\w*\)", aj.grad(f, wrt=(0, 1)).source(A, B))
+
+
+STORED = (
+    SUM.replace("      p: float64 = load s[i, j]\n", "")
+    .replace("      r: float64 = add(p, q)\n", "")
+    .replace("= r", "= q")
+)
+CLEARED = STORED.replace(
+    "  for i: int64 in range(0:int64, sn",
+    "  for k: int64 in range(0:int64, sn, 1:int64):\n    store s[k, 0:int64] = 0.0:float64\n  for i: int64 in range(0:int64, sn",
+)
+
+
+@pytest.mark.parametrize("text", [STORED, CLEARED], ids=["stored", "cleared"])
+def test_products_are_made_where_they_are_stored(text: str) -> None:
+    assert "whole s = matmul(x, y)" in to_text(accumulated(parse(text)))
+    assert "load" not in to_text(accumulated(parse(text)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("range(0:int64, sm", "range(0:int64, m"),
+        ("range(0:int64, sn, 1:int64):\n    for", "range(1:int64, sn, 1:int64):\n    for"),
+        ("matmul(x, y)", "matmul(x, s)"),
+        ("load t[i, j]", "load t[j, i]"),
+        ("s: array(float64, 2d, C)", "s: array(float64, 2d, F)"),
+        ("store s[k, 0:int64] = 0.0:float64", "store x[k, 0:int64] = 0.0:float64"),
+        ("  return", "  e: float64 = load t[0:int64, 0:int64]\n  return e"),
+    ],
+)
+def test_other_stores_stay(old: str, new: str) -> None:
+    assert "whole s" not in to_text(accumulated(parse(CLEARED.replace(old, new))))
+
+
+def test_compiled_products_are_made_where_they_are_stored() -> None:
+    def f(a, b):
+        c = np.maximum(a @ b, 0.1)
+        return np.sum(c * c)
+
+    for a, b in (
+        (A, B),
+        (np.asfortranarray(A), B),
+        (A[:, ::2], B[::2]),
+        (A[:0], B),
+        (A, B[:, :0]),
+        (A[:, :0], B[:0]),
+    ):
+        da, db = aj.grad(f, wrt=(0, 1))(a, b)
+        slope = np.where(a @ b >= 0.1, 2 * (a @ b), 0.0)
+        np.testing.assert_allclose(da, slope @ b.T, rtol=1e-12)
+        np.testing.assert_allclose(db, a.T @ slope, rtol=1e-12)
+    assert re.search(r"np\.dot\(\w+, \w+, da\)", aj.grad(f, wrt=(0, 1)).source(A, B))

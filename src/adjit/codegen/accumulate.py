@@ -1,6 +1,7 @@
 """Products that are added up, in one call of BLAS: no temporary array, no loop.
 
     t = empty(n, m); whole t = matmul(x, y); for i: for j: s[i, j] = s[i, j] + t[i, j]   ->   whole s = matmul_add(x, y)
+    ..; for i: for j: s[i, j] = t[i, j]                                                  ->   whole s = matmul(x, y)
 
 The last step before adjoint code is printed: in a program of the user's, or one that is differentiated once more, sums
 stay in the order in which they are written.
@@ -12,7 +13,22 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from adjit.analysis.alias import Alias
-from adjit.ir.core import ONE, ZERO, Alloc, Atom, Block, Function, Let, Load, Loop, Stmt, Store, Sym, Whole
+from adjit.ir.core import (
+    ONE,
+    ZERO,
+    Alloc,
+    Atom,
+    Block,
+    Const,
+    Function,
+    Let,
+    Load,
+    Loop,
+    Stmt,
+    Store,
+    Sym,
+    Whole,
+)
 from adjit.ir.types import FLOAT32, FLOAT64, Array
 from adjit.ir.visit import Rewriter, operands, walk, yields
 from adjit.transform.clean import clean
@@ -28,10 +44,11 @@ def accumulated(function: Function) -> Function:
 
 @dataclass(frozen=True)
 class _Sum:
-    """`target += source`, over all of both."""
+    """`target += source`, or `target = source` if it is the `first`, over all of both."""
 
     target: Sym
     source: Sym
+    first: bool
 
 
 class _Accumulate(Rewriter):
@@ -58,7 +75,7 @@ class _Accumulate(Rewriter):
         if total is None or self._reads[total.source] != 2:
             return None
         k = len(before) - 1
-        while k >= 0 and isinstance(before[k], Let):
+        while k >= 0 and (isinstance(before[k], Let) or _clears(before[k], total.target)):
             k -= 1
         product = before[k] if k >= 0 else None
         if not isinstance(product, Whole) or product.op != "matmul" or product.outs != (total.source,):
@@ -71,7 +88,7 @@ class _Accumulate(Rewriter):
         if at is None:
             return None
         del before[k], before[at]
-        return replace(product, op="matmul_add", outs=(total.target,))
+        return replace(product, op="matmul" if total.first else "matmul_add", outs=(total.target,))
 
     def _own(self, total: _Sum, product: Whole) -> bool:
         """Whether BLAS can add: matrices of one type of floats, the sum in memory of its own."""
@@ -81,6 +98,8 @@ class _Accumulate(Rewriter):
             return False
         if len({t.dtype for t in types}) != 1:  # type: ignore[union-attr]
             return False
+        if total.first and total.target.type.layout != "C":  # type: ignore[union-attr]
+            return False  # `np.dot` stores to no other
         mine = self._alias.roots(total.target)
         return all(mine.isdisjoint(self._alias.roots(a)) for a in product.args)
 
@@ -90,16 +109,20 @@ class _Accumulate(Rewriter):
         inner = outer.body[0]
         place = (outer.index, inner.index)
         match inner.body:
-            case (Load() as one, Load() as other, Let(op="add", fn=None) as add, Store() as store):
-                pass
+            case (Load() as one, Store() as store) if store.value == one.target and not store.update:
+                accesses, arrays = (one, store), {one.array}
+            case (Load() as one, Load() as other, Let(op="add", fn=None) as add, Store() as store) if {
+                one.target,
+                other.target,
+            } == set(add.args) and store.value == add.target:
+                accesses, arrays = (one, other, store), {one.array, other.array}
             case _:
                 return None
-        if {one.target, other.target} != set(add.args) or store.value != add.target:
+        sources = arrays - {store.array}
+        if any(access.index != place for access in accesses) or len(sources) != 1:
             return None
-        if any(access.index != place for access in (one, other, store)):
-            return None
-        source = other.array if one.array == store.array else one.array
-        if {one.array, other.array} != {source, store.array} or source == store.array:
+        first = len(arrays) == 1
+        if not first and store.array not in arrays:
             return None
         loops = (outer, inner)
         whole = all(
@@ -110,8 +133,20 @@ class _Accumulate(Rewriter):
             and self._is_extent(loop.hi, store.array, axis)
             for axis, loop in enumerate(loops)
         )
-        return _Sum(store.array, source) if whole else None
+        return _Sum(store.array, next(iter(sources)), first) if whole else None
 
     def _is_extent(self, a: Atom | None, array: Sym, axis: int) -> bool:
         found = self._extents.get(a) if isinstance(a, Sym) else None
         return found is not None and found[0] == array and getattr(found[1], "value", None) == axis
+
+
+def _clears(stmt: Stmt, array: Sym) -> bool:
+    """Whether it is a loop that stores constants to that array, and does nothing else."""
+    if not isinstance(stmt, Loop) or stmt.params:
+        return False
+    inner = walk(stmt.body)
+    return all(
+        isinstance(s, Let | Loop)
+        or (isinstance(s, Store) and s.array == array and isinstance(s.value, Const))
+        for s in inner
+    )
