@@ -17,7 +17,7 @@ from adjit.analysis import numba_types, several
 from adjit.analysis.facts import Fact, Typing, are_numpy_bools, promote
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Const, Let
-from adjit.ir.spellings import BY_NUMBA, CONVERSIONS, ELEMENT, INDEX, MADE, OPERATOR, WHOLE
+from adjit.ir.spellings import BY_NUMBA, CONVERSIONS, ELEMENT, INDEX, MADE, OPERATOR, OWN, WHOLE
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
@@ -201,8 +201,10 @@ def _found_conversion(let: Let, fact: Fact) -> Typing | None:
         return None
     if let.fn == INDEX:
         return Typing((None,), INT64, Fact(INT64))
-    if let.fn == MADE:
+    if let.fn == MADE or (let.fn == OWN and type_.is_integral):
         return Typing((None,), type_, Fact(type_))
+    if let.fn == OWN:
+        return Typing((None,), type_, fact)
     if let.fn == ELEMENT:
         if fact.among:
             return Typing((None,), type_, fact)

@@ -48,8 +48,10 @@ from adjit.frontend.values import (
     TupleValue,
     Value,
     is_array,
+    is_scalar,
 )
 from adjit.ir.core import ZERO, Atom, Const, Sym, Undef
+from adjit.ir.spellings import OWN
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.rules.custom import CustomFunction
 
@@ -60,6 +62,10 @@ CASTS: dict[object, tuple[Scalar, str]] = {
     bool: (BOOL, "bool"),
     complex: (Scalar("complex128"), "complex"),
 }
+
+
+_INTEGERS = (np.argmax, np.argmin, np.searchsorted, np.digitize, np.where)
+"""Functions whose integers are made of Python's by what they are lowered to."""
 
 
 def call_node(lx: Lowering, node: ast.Call) -> Value:
@@ -118,7 +124,8 @@ def _method(
 ) -> Value:
     owner = method.owner
     if isinstance(owner, Elements) or (is_array(owner) and method.name in expressions.FOLDS):
-        return folds.method(lx, owner, method.name, args, kwargs, node)
+        value = folds.method(lx, owner, method.name, args, kwargs, node)
+        return numpys_own(lx, value) if method.name in ("argmax", "argmin") else value
     if isinstance(owner, Sym) and is_array(owner) and method.name in array_functions.METHODS:
         return array_functions.METHODS[method.name](lx, [owner, *args], kwargs, node)
     if isinstance(owner, Sym) and is_array(owner):
@@ -147,7 +154,8 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
         return derived
     handler = known.find(obj)
     if handler is not None:
-        return handler(lx, args, kwargs, node)
+        value = handler(lx, args, kwargs, node)
+        return numpys_own(lx, value) if any(obj is f for f in _INTEGERS) else value
     if isinstance(obj, functools.partial):
         wrapped = tuple(lx.wrap(a, "partial", node) for a in obj.args)
         keywords = {k: lx.wrap(v, k, node) for k, v in obj.keywords.items()}
@@ -269,7 +277,15 @@ def apply_rule(lx: Lowering, obj: Callable[..., object], args: tuple[Atom, ...],
     if fn is None and home_of(obj) == "math":
         fn = f"math.{rule.op}"  # an alias
     with lx.at(node):
-        return lx.let(rule.op, *args, type=BOOL if rule.op in BOOL_OPS else UNKNOWN, fn=fn)
+        value = lx.let(rule.op, *args, type=BOOL if rule.op in BOOL_OPS else UNKNOWN, fn=fn)
+        return numpys_own(lx, value) if isinstance(obj, np.ufunc) and fn is None else value
+
+
+def numpys_own(lx: Lowering, value: Value) -> Value:
+    """What a NumPy function gives: an integer or a bool is NumPy's, also of Python's numbers."""
+    if not lx.frame.plain or not isinstance(value, Sym) or not is_scalar(value):
+        return value
+    return lx.let("cast", value, type=BOOL if value.type == BOOL else UNKNOWN, fn=OWN)
 
 
 # conversions

@@ -17,7 +17,7 @@ the type of the array."""
 BY_NUMBA = "by numba"
 """The spelling of an operator in a dispatcher that a plain function calls."""
 
-ELEMENT, SUMMED, INDEX, MADE = CONVERSIONS = ("element", "summed", "index", "made")
+ELEMENT, SUMMED, INDEX, MADE, OWN = CONVERSIONS = ("element", "summed", "index", "made", "own")
 """Conversions to a type that is found with the types: to the element type of an array of such numbers, to the type in
-which such numbers are added up, of an integer to int64, and of Python's number to NumPy's own. Where that is their
-type, nothing is converted."""
+which such numbers are added up, of an integer to int64, of Python's number to NumPy's own, and of an integer or a bool
+(OWN) alone. Where that is their type, nothing is converted."""
