@@ -72,9 +72,8 @@ def turned(
     if one is None:
         return None
     one = common(_read_once(common(one)))
-    rest = clean(
-        replace(backward, body=(*(s for s in head if isinstance(s, _PURE)), *backward.body[at + 1 :]))
-    )
+    after = (*(s for s in head if isinstance(s, _PURE)), *backward.body[at + 1 :])
+    rest = clean(replace(backward, params=(*backward.params, *made), body=after))
     wanted = {*free(rest.body), *(a for a in rest.results if isinstance(a, Sym))} - defined(rest.body)
     rest = replace(rest, params=tuple(sorted(wanted, key=lambda s: s.uid)))
     names = (*handed, *made)
