@@ -1,4 +1,4 @@
-"""Random programs with ranges as values, keyword calls, complex numbers, small integers, arrays without elements."""
+"""Random programs with ranges as values, keyword calls, complex numbers, small integers, recurrences, arrays without elements."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ WRITTEN = {
     "a whole array of small integers that wrap": r"\bq\d+ = .*\b(G|H|q\d+)\b",
     "a cast of small integers": r"\b(G|H|q\d+)\.astype",
     "a mask of small integers": r"\bB\d+ = (G|H|q\d+) ",
+    "names that move in a recurrence": r"for \w+ in range\(1, min\(len\(",
+    "a row that moves in a recurrence": r"\bk\d+ = .*% \w+\.shape\[0\]",
+    "differences of neighbours": r"in range\(len\(t\d+\) - \d\)",
     "a slice that may have no extent": r"(\(len\(\w+\) \+ 1\)|\[2:1|\[:0|\[len\(\w+\)):?.*\]",
 }
 """What at least one program in thirty has, as text."""
@@ -72,7 +75,7 @@ def test_every_kind_of_argument_is_passed(programs: list[Program]) -> None:
     for extent in (0, 1):
         few = [p for p in programs if any(extent in np.shape(a.value) for a in p.arguments)]
         assert len(few) > len(programs) / 10
-    for kind in ("ranges", "keywords", "complex", "small", "limits", "empty"):
+    for kind in ("ranges", "keywords", "complex", "small", "limits", "recurrences", "empty"):
         assert sum(kind in program.kinds for program in programs) > len(programs) / 3
 
 

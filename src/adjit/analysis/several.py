@@ -158,7 +158,7 @@ def typed(
         return None if len(bools) > 1 or result is None else _of_no_integers(facts, choices, found, result)
     strong = {r.type for r in results if not r.weak}
     if len(results) > 1 and strong != {together.type}:
-        return _in_64_bits(let, facts, choices, found, together, one)
+        return _exactly(let, facts, choices, found, together, one)
     whole = one(let, tuple(Fact(f.type) if f.among else f for f in facts))
     return None if whole is None or not whole.raw.is_int else replace(whole, result=together)
 
@@ -196,7 +196,7 @@ def _of_no_integers(
     return _as(facts, tuple(taken), found[k].raw, result)  # type: ignore[arg-type]
 
 
-def _in_64_bits(
+def _exactly(
     let: Let,
     facts: tuple[Fact, ...],
     choices: list[tuple[Fact, ...]],

@@ -22,7 +22,8 @@ KINDS: dict[str, dict[str, float]] = {
         "bool_store": 5,
         "flag": 2,
     },
-    "limits": {"narrow_store": 8, "narrow_whole": 6, "narrow_read": 6},
+    "limits": {"narrow_store": 8, "narrow_whole": 6, "narrow_read": 8},
+    "recurrences": {"moving_names": 12, "moving_row": 7, "differences": 7},
     "empty": {"loose_view": 6, "loose_loop": 9, "loose_update": 2, "loose_size": 1},
 }
 """Each kind with its statements."""
@@ -37,6 +38,9 @@ KEPT = (
     "bool_store",
     "narrow_store",
     "narrow_read",
+    "moving_names",
+    "moving_row",
+    "differences",
     "loose_view",
     "loose_loop",
     "shifted_update",

@@ -12,6 +12,7 @@ from adjit.testing.programs.nodes import Block, Line, Statement
 from adjit.testing.programs.nodes import Expression as E
 from adjit.testing.programs.parallel import ParallelStatements
 from adjit.testing.programs.range_values import RangeValues
+from adjit.testing.programs.recurrences import Recurrences
 from adjit.testing.programs.scope import Scope
 from adjit.testing.programs.small_integers import SmallIntegers
 
@@ -46,7 +47,7 @@ WEIGHTS: dict[str, float] = {
 
 
 class Statements(
-    ParallelStatements, ComplexStatements, NoElements, RangeValues, SmallIntegers, NarrowIntegers
+    ParallelStatements, ComplexStatements, NoElements, RangeValues, Recurrences, SmallIntegers, NarrowIntegers
 ):
     """Writes the body of one function."""
 
