@@ -200,6 +200,15 @@ def masks(x, q):
     return np.sum(x) / np.sum(np.logical_and(x > -9, np.isfinite(x))) + np.sum((x > -5) * (x < 5)) * x[0]
 
 
+def chosen_by_masks(x, q):
+    inside = (x > 1.2) * (x < 9)
+    return (
+        np.sum(x[inside]) / np.sum(inside)
+        + np.sum(x[(x < 1.2) + (x > 1.9)])
+        + np.sum(np.where(q * inside, x, 0.0))
+    )
+
+
 def folds(x, q):
     both = np.logical_and(x > 1.2, x < 9)
     of_rows = np.sum(np.sum(np.logical_or(x[:, None] > 0, x[None, :] < 9), axis=1))
@@ -219,6 +228,14 @@ def of_small(x, q):
     return x[0] * (np.sum(x > 0) * u[0] + (np.count_nonzero(q) - u[0]) + count * u[0] * 2)
 
 
+def own_integers(x, q):
+    u, n = np.array([100, 40, 57], np.uint8), len(x)
+    places = (np.argmax(x) - u[0]) + (x.argmin() - u[1]) + np.searchsorted(x, 1.2) * u[0] * u[0]
+    places += np.digitize(1.2, x) * u[2] * 3 + np.add(n, 1) * u[0] * 2
+    chosen = (np.where(q[0], 1, 0) + u[0] + 200) + np.where(n > 0, n, 2) * u[0] * u[0]
+    return x[0] * (places + chosen + (np.greater(n, 1) + np.less(n, 5)) + (np.equal(n, 3) + q[0]))
+
+
 def flags(x, q):
     found = False
     for i in range(3):
@@ -236,7 +253,9 @@ def listed_integers(x, q):
 
 
 @pytest.mark.parametrize(
-    "f", [masks, folds, products, of_small, flags, listed_integers], ids=lambda f: f.__name__
+    "f",
+    [masks, chosen_by_masks, folds, products, of_small, own_integers, flags, listed_integers],
+    ids=lambda f: f.__name__,
 )
 def test_masks_and_flags(f: Any, uncompiled: None) -> None:
     x, q = np.array([1.0, 1.5, 2.0]), np.array([True, False, True])

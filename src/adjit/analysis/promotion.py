@@ -17,7 +17,7 @@ from adjit.analysis import numba_types, several
 from adjit.analysis.facts import Fact, Typing, are_numpy_bools, promote
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Const, Let
-from adjit.ir.spellings import BY_NUMBA, CONVERSIONS, ELEMENT, INDEX, MADE, OPERATOR, OWN, WHOLE
+from adjit.ir.spellings import BY_NUMBA, CONVERSIONS, ELEMENT, INDEX, MADE, OF_BOOLS, OPERATOR, OWN, WHOLE
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
@@ -145,8 +145,8 @@ def meant(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Let:
     """
     if let.fn == BY_NUMBA:
         return replace(let, fn=None)
-    if numpy_rules and let.op in several.OF_BOOLS and are_numpy_bools(facts):
-        return replace(let, op=several.OF_BOOLS[let.op], fn=None)
+    if numpy_rules and let.op in OF_BOOLS and are_numpy_bools(facts):
+        return replace(let, op=OF_BOOLS[let.op], fn=None)
     return let
 
 

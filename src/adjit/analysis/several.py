@@ -20,10 +20,8 @@ import numpy as np
 
 from adjit.analysis.facts import Fact, Typing, are_numpy_bools, parts, promote
 from adjit.ir.core import Let
+from adjit.ir.spellings import OF_BOOLS
 from adjit.ir.types import BOOL, INT64, UINT64, Scalar
-
-OF_BOOLS = {"add": "or_", "mul": "and_", "invert": "not_"}
-"""What operators mean for NumPy's bools."""
 
 _MOST = 64
 _PICKS = {"min": (None, "min", "builtins.min"), "max": (None, "max", "builtins.max")}

@@ -25,7 +25,7 @@ from adjit.frontend.values import (
     is_scalar,
 )
 from adjit.ir.core import ONE, ZERO, Atom, Call, Const, Loop, Store, Sym, Undef, const
-from adjit.ir.spellings import ELEMENT, OPERATOR, WHOLE
+from adjit.ir.spellings import ELEMENT, OF_BOOLS, OPERATOR, WHOLE
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.ir.visit import walk
 
@@ -238,6 +238,8 @@ def _type(op: str, operands: Sequence[Elements]) -> Scalar:
 
 def binary(lx: Lowering, op: str, a: Value, b: Value, node: ast.AST) -> Elements:
     """`a op b` of whole arrays."""
+    if lx.frame.plain and op in OF_BOOLS and dtype_of(a) == dtype_of(b) == BOOL:
+        op = OF_BOOLS[op]
     small = op == "pow" and isinstance(b, Const) and b.type == INT64
     logic = op in _MASKS and dtype_of(a) == dtype_of(b) == BOOL
     fn = None if small or logic else UFUNCS[op]

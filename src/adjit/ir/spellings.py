@@ -10,6 +10,9 @@ WHOLE = {
 }  # fmt: skip
 """The NumPy function that an operator means for whole arrays."""
 
+OF_BOOLS = {"add": "or_", "mul": "and_", "invert": "not_"}
+"""What operators mean for NumPy's bools."""
+
 OPERATOR = "operator"
 """The spelling of an operator on whole arrays in a dispatcher: Numba computes it on numbers, and NumPy's function has
 the type of the array."""
