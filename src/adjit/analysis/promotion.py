@@ -269,13 +269,13 @@ def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
         return None
     if let.op == "invert" and facts[0] == Fact(BOOL, True):
         return Typing((INT64,), INT64, Fact(INT64, True))
-    of_numpy = (let.fn or "").startswith(("numpy.", "np."))
     if let.op == "fmod" and all(isinstance(f.type, Scalar) and f.type.is_integral for f in facts):
-        kept = promote(facts) if of_numpy else Fact(FLOAT64, True)  # Numba's of integers is a floor modulo
-        return None if kept is None else Typing((FLOAT64, FLOAT64), FLOAT64, replace(kept, weak=not of_numpy))
+        python = not _of_numpy(let)
+        kept = Fact(FLOAT64) if python else promote(facts)  # Numba's of integers is a floor modulo
+        return None if kept is None else Typing((FLOAT64, FLOAT64), FLOAT64, replace(kept, weak=python))
     if let.op in _COMPARISONS and all(isinstance(f.type, Scalar) and f.type.is_integral for f in facts):
         raw = _ask(let, tuple(f.type for f in facts))  # of the numbers as they are, whatever their types
-        return None if raw is None else Typing((None, None), raw, _truth(facts, of_numpy))
+        return None if raw is None else Typing((None, None), raw, _truth(let, facts))
     common = promote(tuple(f for k, f in enumerate(facts) if _APART.get(let.op) != k))
     if let.op == "sign" and common is not None and isinstance(common.type, Scalar) and common.type.is_complex:
         return None  # NumPy 2's is z/abs(z); Numba has NumPy 1's
@@ -290,14 +290,12 @@ def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     if raw is None or (raw.is_int and common is not None and misfit(let, facts, common)):
         return None
     if raw.is_bool:
-        return Typing(
-            casts, raw, Fact(raw, True) if let.op == "not_" and not of_numpy else _truth(facts, of_numpy)
-        )
+        return Typing(casts, raw, _truth(let, facts))
     if let.fn in _PYTHON_INTS and raw.is_int:
         return Typing(casts, raw, Fact(raw, True))
     if common is None:
         return Typing(casts, raw, Fact(raw))
-    if common.weak and not of_numpy:
+    if common.weak and not _of_numpy(let):
         return Typing(casts, raw, Fact(raw, True, bounds=several.bounds_of(let.op, facts)))
     if (let.fn or "").startswith("math.") and raw == FLOAT64:
         return Typing(casts, raw, Fact(raw, True))
@@ -324,9 +322,14 @@ def misfit(let: Let, facts: tuple[Fact, ...], common: Fact) -> str | None:
     return None if wrong is None else f"{wrong} is out of bounds for {type_}: NumPy raises OverflowError"
 
 
-def _truth(facts: tuple[Fact, ...], of_numpy: bool) -> Fact:
-    """A truth value: Python's own bool where no operand is a number of NumPy's, or of an unknown path."""
-    return Fact(BOOL, not of_numpy and all(f.weak for f in facts))
+def _of_numpy(let: Let) -> bool:
+    """Whether it is a call of a NumPy function."""
+    return (let.fn or "").startswith(("numpy.", "np."))
+
+
+def _truth(let: Let, facts: tuple[Fact, ...]) -> Fact:
+    """A truth value: Python's own bool of `not`, and where no operand is a number of NumPy's."""
+    return Fact(BOOL, not _of_numpy(let) and (let.op == "not_" or all(f.weak for f in facts)))
 
 
 def _whole_inverse(let: Let, common: Fact) -> bool:

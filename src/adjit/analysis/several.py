@@ -40,8 +40,7 @@ def merged(facts: Iterable[Fact]) -> Fact | None:
     if not all(isinstance(p.type, Scalar) and p.type.is_int for p in found):
         return None
     weak = _weak([p for p in found if p.weak])
-    strong = sorted({p.type for p in found if not p.weak}, key=str)
-    types = [t for t in strong if isinstance(t, Scalar)]
+    types = sorted({p.type for p in found if not p.weak and isinstance(p.type, Scalar)}, key=str)
     if not types:
         return weak
     if len(types) == 1 and (weak is None or (types == [INT64] and weak.bounds is not None)):

@@ -19,7 +19,6 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
-    Const,
     Function,
     Let,
     Load,
@@ -32,6 +31,7 @@ from adjit.ir.core import (
 from adjit.ir.types import FLOAT32, FLOAT64, Array
 from adjit.ir.visit import Rewriter, operands, walk, yields
 from adjit.transform.clean import clean
+from adjit.transform.clear_outside import clears
 
 
 def accumulated(function: Function) -> Function:
@@ -75,7 +75,7 @@ class _Accumulate(Rewriter):
         if total is None or self._reads[total.source] != 2:
             return None
         k = len(before) - 1
-        while k >= 0 and (isinstance(before[k], Let) or _clears(before[k], total.target)):
+        while k >= 0 and (isinstance(before[k], Let) or clears(before[k], total.target)):
             k -= 1
         product = before[k] if k >= 0 else None
         if not isinstance(product, Whole) or product.op != "matmul" or product.outs != (total.source,):
@@ -111,10 +111,9 @@ class _Accumulate(Rewriter):
         match inner.body:
             case (Load() as one, Store() as store) if store.value == one.target and not store.update:
                 accesses, arrays = (one, store), {one.array}
-            case (Load() as one, Load() as other, Let(op="add", fn=None) as add, Store() as store) if {
-                one.target,
-                other.target,
-            } == set(add.args) and store.value == add.target:
+            case (Load() as one, Load() as other, Let(op="add", fn=None) as add, Store() as store):
+                if {one.target, other.target} != set(add.args) or store.value != add.target:
+                    return None
                 accesses, arrays = (one, other, store), {one.array, other.array}
             case _:
                 return None
@@ -138,15 +137,3 @@ class _Accumulate(Rewriter):
     def _is_extent(self, a: Atom | None, array: Sym, axis: int) -> bool:
         found = self._extents.get(a) if isinstance(a, Sym) else None
         return found is not None and found[0] == array and getattr(found[1], "value", None) == axis
-
-
-def _clears(stmt: Stmt, array: Sym) -> bool:
-    """Whether it is a loop that stores constants to that array, and does nothing else."""
-    if not isinstance(stmt, Loop) or stmt.params:
-        return False
-    inner = walk(stmt.body)
-    return all(
-        isinstance(s, Let | Loop)
-        or (isinstance(s, Store) and s.array == array and isinstance(s.value, Const))
-        for s in inner
-    )

@@ -212,6 +212,11 @@ def free(block: Block) -> set[Sym]:
     return used(block) - defined(block)
 
 
+def from_outside(function: Function) -> set[Sym]:
+    """Symbols that the function's body and results read, parameters among them, and the body does not define."""
+    return free(function.body) | {a for a in function.results if isinstance(a, Sym)} - defined(function.body)
+
+
 class Rewriter:
     """Rebuilds blocks with atoms replaced through `env`; override `stmt` to change statements.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.ir.builder import Builder, const_of
-from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, Loop, Stmt, Sym, fresh
+from adjit.ir.core import ONE, TRUE, ZERO, Atom, Const, Let, Loop, Stmt, Store, Sym, fresh
 from adjit.ir.types import Array
+from adjit.ir.visit import walk
 from adjit.transform.spans import both, by_axis
 
 Range = tuple[Atom, Atom]
@@ -36,6 +37,17 @@ def clear_outside(
         return
     start, stop = (b.op("select", some, a, shape[0]) for a in box[0])
     _Clearing(b, array, axes, shape, [(start, stop), *box[1:]], like).level((), TRUE)
+
+
+def clears(stmt: Stmt, array: Sym | None = None) -> bool:
+    """Whether it is a loop that stores constants, and does nothing else: to that array alone, if one is given."""
+    if not isinstance(stmt, Loop) or stmt.params:
+        return False
+    return all(
+        isinstance(s, Let | Loop)
+        or (isinstance(s, Store) and isinstance(s.value, Const) and array in (None, s.array))
+        for s in walk(stmt.body)
+    )
 
 
 class _Clearing:

@@ -178,8 +178,8 @@ class Program:
     reduces: bool = False
     """Whether parallel loops sum or multiply, in another order than the plain form."""
     kinds: tuple[str, ...] = ()
-    """What it has of "ranges", "keywords", "complex", "small" (integers and bools), "limits" (of their types) and
-    "empty" (arrays)."""
+    """What it has of "ranges", "keywords", "complex", "small" (integers and bools), "limits" (of their types),
+    "recurrences" and "empty" (arrays)."""
 
     @property
     def wrt(self) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from adjit.ir.visit import (
     defined,
     everywhere,
     free,
+    from_outside,
     reachable,
     targets,
     walk,
@@ -116,7 +117,10 @@ def reverse(function: Function, wish: Wish) -> Reversed:
     whole = Function(name, (), body, built[2], span=function.span, overlapping=together)
     shadows = tuple(planner.shadow_of.values())
     backward, unset = _ordered(whole, wish.device, shadows if wish.clear else ())
-    kept, saved = _taken(function, backward, {*shadows, *planner.seeds})
+    needed = from_outside(backward)
+    kept = tuple(p for p in function.params if p in needed)
+    given = {*shadows, *planner.seeds, *kept}
+    saved = tuple(s for s in sorted(needed, key=lambda s: s.uid) if s not in given)
     passed = tuple(final.get(s, s) for s in ((*kept, *saved) if wish.split else saved))
     if wish.split:
         forward, passed = _own_copies(planner, forward, passed)
@@ -128,8 +132,8 @@ def reverse(function: Function, wish: Wish) -> Reversed:
         handed = dict(zip(saved, forward.results[count:], strict=True))
         found = turned(forward, backward, count, handed, (*shadows, *planner.seeds))
         if found is not None:
-            forward, backward, early = found.forward, found.backward, found.early
-            kept, saved = _taken(function, backward, {*shadows, *planner.seeds})
+            forward, backward, early, saved = found.forward, found.backward, found.early, found.taken
+            kept = tuple(p for p in kept if p in backward.params)
     backward = backward if wish.device else _in_parts(backward)
     params = (*kept, *saved, *shadows, *planner.seeds)
     groups = (g.intersection(params) for g in together)
@@ -261,9 +265,7 @@ def _ordered(
     is a work item: guards stay guards.
     """
     backward = clean(backward)
-    read = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
-    read -= defined(backward.body)
-    backward = replace(backward, params=tuple(sorted(read, key=lambda s: s.uid)))
+    backward = replace(backward, params=tuple(sorted(from_outside(backward), key=lambda s: s.uid)))
     if device:
         ordered = sink(choose(common(through(clean(backward)))))
         return clean(common(steady(clean(unread(clean(gather_items(ordered))))))), frozenset()
@@ -278,16 +280,6 @@ def _ordered(
 def _in_parts(backward: Function) -> Function:
     """The reverse function with its parallel loops in parts, its turns tied together by what one hands to the next."""
     return clean(carry(defer_stores(signs(both_ways(ascend(lift(parts(backward))))))))
-
-
-def _taken(
-    function: Function, backward: Function, given: set[Sym]
-) -> tuple[tuple[Sym, ...], tuple[Sym, ...]]:
-    """What the reverse function takes: parameters of the primal, and what the forward function hands on."""
-    needed = free(backward.body) | {a for a in backward.results if isinstance(a, Sym)}
-    needed -= defined(backward.body)
-    kept = tuple(p for p in function.params if p in needed)
-    return kept, tuple(s for s in sorted(needed, key=lambda s: s.uid) if s not in {*given, *kept})
 
 
 def _held(function: Function, clear: Iterable[Sym]) -> tuple[Function, frozenset[Sym]]:
@@ -396,7 +388,7 @@ def _learn(calls: Calls, planner: Planner, built: Built) -> None:
         return
     callee.reads, callee.rolled = reads, rolled
     form = _tidied(Function(callee.backward, (), built[1].block(), built[2]))
-    read = free(form.body) | {a for a in form.results if isinstance(a, Sym)}
+    read = from_outside(form)
     callee.needed = tuple(k for k, p in enumerate(callee.function.params) if p in read)
 
 

@@ -16,27 +16,27 @@ from dataclasses import dataclass, replace
 from adjit.analysis.alias import Affine, Alias
 from adjit.analysis.scatter import Nest
 from adjit.ir.core import ONE, Alloc, Atom, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym, View
-from adjit.ir.visit import Rewriter, defined, free, renamed, used, walk
+from adjit.ir.types import Scalar
+from adjit.ir.visit import Rewriter, defined, free, from_outside, renamed, used
 from adjit.transform.clean import clean
+from adjit.transform.clear_outside import clears
 from adjit.transform.common import common
 from adjit.transform.unread import unread
 
 _PURE = Let | View
-_WHOLE = frozenset({"floordiv", "mod"})
 
 
 @dataclass(frozen=True)
 class Turned:
     """Both functions with one nest for two.
 
-    early: parameters of the reverse function that the forward one takes too, after its own. handed: the forward's
-    results for the reverse function's parameters `taken`, after the user's `count` results.
+    early: parameters of the reverse function that the forward one takes too, after its own. taken: its parameters for
+    what the forward one hands on, in the order of its results after the user's.
     """
 
     forward: Function
     backward: Function
     early: tuple[Sym, ...]
-    handed: tuple[Atom, ...]
     taken: tuple[Sym, ...]
 
 
@@ -74,13 +74,13 @@ def turned(
     one = common(_read_once(common(one)))
     after = (*(s for s in head if isinstance(s, _PURE)), *backward.body[at + 1 :])
     rest = clean(replace(backward, params=(*backward.params, *made), body=after))
-    wanted = {*free(rest.body), *(a for a in rest.results if isinstance(a, Sym))} - defined(rest.body)
+    wanted = from_outside(rest)
     rest = replace(rest, params=tuple(sorted(wanted, key=lambda s: s.uid)))
     names = (*handed, *made)
     passed = {p: a for p, a in zip(names, one.results[count:], strict=True) if p in wanted}
     one = replace(one, results=(*one.results[:count], *passed.values()))
     one = clean(unread(clean(one, keep_raising=True)), keep_raising=True)
-    return Turned(one, rest, early, one.results[count:], tuple(passed))
+    return Turned(one, rest, early, tuple(passed))
 
 
 def _last_nest(body: Block) -> int | None:
@@ -95,7 +95,7 @@ def _last_nest(body: Block) -> int | None:
 def _first_nest(body: Block) -> int | None:
     """Where the reverse sweep's first nest stands, if nothing is before it but arrays that are made and cleared."""
     for k, s in enumerate(body):
-        if isinstance(s, Loop) and not _clears(s):
+        if isinstance(s, Loop) and not clears(s):
             nest = _parallel(s)
             return k if nest is not None and not any(loop.params for loop in nest.loops) else None
         if not isinstance(s, _PURE | Alloc | Loop):
@@ -106,13 +106,6 @@ def _first_nest(body: Block) -> int | None:
 def _parallel(stmt: Stmt) -> Nest | None:
     plain = isinstance(stmt, Loop) and stmt.parallel and not stmt.at_once
     return Nest.of(stmt) if plain and isinstance(stmt, Loop) else None
-
-
-def _clears(loop: Loop) -> bool:
-    return all(
-        isinstance(s, Let | Loop) or (isinstance(s, Store) and isinstance(s.value, Const))
-        for s in walk(loop.body)
-    )
 
 
 def _fused(function: Function) -> Function | None:
@@ -163,9 +156,13 @@ def _independent(first: Nest, second: Nest, affine: Affine, alias: Alias) -> boo
 
 def _may_raise(s: Stmt) -> bool:
     """Whether an adjoint operation raises in primal code, where integers are divided by what may be zero."""
-    if not isinstance(s, Let) or s.op not in (*_WHOLE, "div"):
-        return False
-    return not s.target.type.is_float if s.op == "div" else not isinstance(s.args[1], Const)  # type: ignore[union-attr]
+    match s:
+        case Let(op="floordiv" | "mod", args=(_, by)):
+            return not isinstance(by, Const)
+        case Let(op="div", target=target):
+            return not (isinstance(target.type, Scalar) and target.type.is_float)
+        case _:
+            return False
 
 
 def _merged(first: Loop, second: Loop, affine: Affine, env: dict[Sym, Atom]) -> Loop | None:
