@@ -227,7 +227,38 @@ def a_literal(a, b):
             b[i, j] += a[i, j]
 
 
+def rows_below(a, b):
+    for i in range(a.shape[0] - 1, 0, -1):
+        p = i - 1
+        for j in range(1, a.shape[1] - 1):
+            w = a[i, j]
+            a[i, j] = 0.0
+            a[p, j] += 0.3 * w
+            b[i, j - 1] += w * b[p, j]
+            b[i, j + 1] += w * 0.5
+            b[i, j] += w
+
+
+def maybe_the_same_row(a, b):
+    n = a.shape[0]
+    for i in range(n):
+        p, q = i - 1, i - n
+        for j in range(1, a.shape[1] - 1):
+            w = a[i, j]
+            a[p, j] += 0.3
+            b[q, j - 1] += w
+            b[i, j + 1] += w
+
+
+def down_columns(a, b):
+    for i in range(1, a.shape[0] - 1):
+        w = a[i, 0]
+        b[i - 1, 1] += w
+        b[i + 1, 1] += w
+
+
 LEGAL: list[Callable[..., None]] = [
+    rows_below,
     cross,
     from_two,
     cross_and_reset,
@@ -240,7 +271,7 @@ LEGAL: list[Callable[..., None]] = [
     strides,
     wraps,
 ]
-LEFT = [reads_what_it_adds_to, changes_what_others_read, far_apart]
+LEFT = [reads_what_it_adds_to, changes_what_others_read, far_apart, down_columns]
 SHAPES = [(6, 7), (3, 3), (2, 5), (5, 2), (1, 1), (3, 4), (4, 3), (0, 3), (0, 0), (2, 2), (5, 40)]
 
 
@@ -254,7 +285,8 @@ def test_pulled(program: Callable[..., None]) -> None:
 
 
 @pytest.mark.parametrize(
-    "program", [*LEFT, triangle, sums, resets_too_early, carried_bound, swapped, meets_its_colour]
+    "program",
+    [*LEFT, triangle, sums, resets_too_early, carried_bound, swapped, meets_its_colour, maybe_the_same_row],
 )
 def test_left_as_it_is(program: Callable[..., None]) -> None:
     """Or at least right: a row of a triangle can be pulled, the triangle cannot."""
@@ -339,6 +371,31 @@ def guarded(seed: int) -> tuple[str, tuple[int, ...]]:
             [head, loops[0], *first, *("    " + line for line in loops[1:at]), "    " + guards[0], *deeper]
         ) + "\n", shape
     return "\n".join([head, *loops[:at], *guards, *deeper]) + "\n", shape
+
+
+def around_rows(seed: int) -> tuple[str, tuple[int, ...]]:
+    """A row pushed to rows around it, of the same arrays."""
+    r = random.Random(seed)
+    up = r.random() < 0.5
+    lines = ["def program(a, b, c):", "    n = a.shape[0]"]
+    lines.append(f"    for i in range({'1, n - 1' if up else 'n - 2, 0, -1'}):")
+    lines += ["        p, q, e = i - 1, i + 1, n - 1", "        for j in range(2, a.shape[1] - 2):"]
+    row = lambda: r.choice("iiiiippqqe0") if r.random() < 0.9 else "-1"
+    column = lambda: r.choice(("j", "j", "j - 1", "j + 1", "j + 2"))
+    lines.append(f"            w = {r.choice('abc')}[{row()}, j] * 0.3")
+    if r.random() < 0.5:
+        lines.append(f"            {r.choice('abc')}[{row()}, j] = 0.0")
+    here = f"{r.choice('ab')}[{row()}, "
+    for _ in range(r.randint(2, 3)):
+        term = r.choice(("w", f"w * {r.choice('abc')}[{row()}, {column()}]"))
+        lines.append(f"            {here}{column()}] += {term}")
+    if r.random() < 0.5:
+        lines.append(f"            {r.choice('abc')}[{row()}, {column()}] {r.choice(('=', '+='))} w")
+    return "\n".join(lines) + "\n", (r.choice((2, 3, 5, 6)), r.choice((4, 5, 9)))
+
+
+def test_random_rows(tmp_path: Path) -> None:
+    assert sum(random_one(tmp_path, seed, *around_rows(seed)) for seed in range(200)) >= 30
 
 
 def test_random_residue_classes(tmp_path: Path) -> None:

@@ -163,7 +163,21 @@ class Scatters:
             group.sized |= form.sized
             group.least |= form.least
         forms = [self._form(nest, access, own) for access in others]
-        return [g for g in groups if all(_elsewhere(nest, g, f) for f in forms)]
+        return [g for g in groups if all(f is not None and self._elsewhere(nest, g, f) for f in forms)]
+
+    def _elsewhere(self, nest: Nest, group: Group, form: _Form) -> bool:
+        """Whether an access of this form never meets a place of the group."""
+        classes = form.axes == group.axes and _places(nest, form.offset) != group.places
+        return classes or self._rows_apart(group.rest, form.rest)
+
+    def _apart(self, nest: Nest, one: _Form, other: _Form) -> bool:
+        """Whether the two never name one place, in whatever turns."""
+        classes = one.axes == other.axes and _places(nest, one.offset) != _places(nest, other.offset)
+        return classes or self._rows_apart(one.rest, other.rest)
+
+    def _rows_apart(self, one: dict[int, Atom], other: dict[int, Atom]) -> bool:
+        """Whether an axis that does not change in the nest has another index in each."""
+        return any(self.affine.apart(one[axis], other[axis]) for axis in one.keys() & other.keys())
 
     def _same(self, a: dict[int, Atom], b: dict[int, Atom]) -> bool:
         return a.keys() == b.keys() and all(self.affine.same(a[k], b[k]) for k in a)
@@ -225,12 +239,12 @@ class Scatters:
         return True
 
     def _parted(self, nest: Nest, store: Store, load: Load) -> bool:
-        """Whether the places of the two are of two residue classes."""
+        """Whether the places of the two are of two residue classes, or rows."""
         if store.array != load.array:
             return False
         own = nest.own
         one, other = self._form(nest, store, own), self._form(nest, load, own)
-        return one is not None and other is not None and _parted(nest, one, other)
+        return one is not None and other is not None and self._apart(nest, one, other)
 
     def _injective(self, nest: Nest, store: Store) -> bool:
         """Whether every turn stores to a place of its own."""
@@ -286,16 +300,6 @@ def _places(nest: Nest, offset: Offset) -> tuple[int, ...]:
         moved = sum(factor * offset[level[s]] for s, factor in h.residue.terms.items() if s in level)
         found.append((offset[k] - moved) % h.modulus)
     return tuple(found)
-
-
-def _parted(nest: Nest, one: _Form, other: _Form) -> bool:
-    """Whether the two never name one place, in whatever turns."""
-    return one.axes == other.axes and _places(nest, one.offset) != _places(nest, other.offset)
-
-
-def _elsewhere(nest: Nest, group: Group, form: _Form | None) -> bool:
-    """Whether an access of this form never meets a place of the group."""
-    return form is not None and form.axes == group.axes and _places(nest, form.offset) != group.places
 
 
 def _head(loop: Loop) -> tuple[Atom, ...]:

@@ -34,6 +34,7 @@ from adjit.runtime.request import Request
 from adjit.runtime.stack import stack_bytes
 from adjit.runtime.sweeps import Swept
 from adjit.runtime.widths import WIDTHS
+from adjit.transform.abreast import abreast
 from adjit.transform.bounds import bounds_checked
 from adjit.transform.carry import carry
 from adjit.transform.clean import clean
@@ -194,6 +195,7 @@ def _ordered(request: Request, primal: Primal, function: Function) -> Function:
     """Primal code with its loops in parts, and recurrences and sums in forms that the processor is faster with."""
     function = parts(function)
     if not (request.boundscheck or primal.boundscheck):  # both read before a loop begins what it would read
+        function = abreast(function, raising=primal.error_model != "numpy")
         function = carry(function, stored=True)
         function = function if primal.fastmath else side_by_side(function)
     return clean(function, keep_raising=True)

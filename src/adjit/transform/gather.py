@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from adjit.analysis.bends import Bends
+from adjit.analysis.memory_order import MemoryOrder
 from adjit.analysis.scatter import Group, Nest, Push, fills_box, steady_bounds
 from adjit.ir.builder import Builder
 from adjit.ir.core import TRUE, Atom, Function, Let, Load, Loop, Stmt, Store, Sym
@@ -49,6 +50,10 @@ def gather(function: Function, clear: Iterable[Sym] = ()) -> tuple[Function, fro
 
 
 class _Gather(ClearArrays):
+    def __init__(self, function: Function, clear: Iterable[Sym]):
+        super().__init__(function, clear)
+        self._memory = MemoryOrder.of(function)
+
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         made = self._pulled(stmt) if isinstance(stmt, Loop) else None
         return (self.rebuild(stmt),) if made is None else made
@@ -61,6 +66,7 @@ class _Gather(ClearArrays):
         bends = self.scatters.bends(nest)
         groups = [g for g in self.scatters.of(nest) if pays(nest, bends, g)]
         groups = [g for g in groups if not loop.results or not _must_fit(g)]
+        groups = [g for g in groups if len(nest.loops) > 1 or loop.parallel or self._along_memory(g)]
         if not groups:
             return None
         self.changed = True
@@ -82,6 +88,11 @@ class _Gather(ClearArrays):
             return (*b.block(), *made)
         b.if_(fits, tuple(made), renamed((loop,), {}))
         return b.block()
+
+    def _along_memory(self, group: Group) -> bool:
+        """Whether places that follow each other are neighbours: what lies rows apart is better loaded once a turn."""
+        order = self._memory.axes(group.array)
+        return order is None or order[0] == group.axes[-1]
 
 
 def _must_fit(group: Group) -> bool:

@@ -11,12 +11,12 @@ loops go into the innermost one, or before the nest where no index moves them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
-from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Raise, Slice, Stmt, Store, Sym, View
-from adjit.ir.types import INT64, Array
+from adjit.analysis.memory_order import MemoryOrder, moved_by
+from adjit.ir.core import Block, Function, Let, Load, Loop, Raise, Stmt, Store, Sym
+from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, everywhere, walk
 from adjit.transform.clean import RAISING
 
@@ -29,8 +29,7 @@ def interchange(function: Function) -> Function:
     def rewrite(f: Function) -> Function:
         if not any(isinstance(s, Loop) and s.parallel for s in walk(f.body)):
             return f
-        views = {s.target: s for s in walk(f.body) if isinstance(s, View)}
-        return replace(f, body=_Interchange(_Memory(views)).block(f.body))
+        return replace(f, body=_Interchange(MemoryOrder.of(f)).block(f.body))
 
     return everywhere(function, rewrite)
 
@@ -49,7 +48,7 @@ class _Nest:
 
 
 class _Interchange(Rewriter):
-    def __init__(self, memory: _Memory):
+    def __init__(self, memory: MemoryOrder):
         super().__init__()
         self._memory = memory
 
@@ -111,13 +110,13 @@ def _free(loop: Loop, outer: list[Loop], lets: list[Let]) -> bool:
     return plain and not any(a in bound for a in (loop.lo, loop.hi, loop.step))
 
 
-def _order(nest: _Nest, memory: _Memory) -> tuple[Loop, ...]:
+def _order(nest: _Nest, memory: MemoryOrder) -> tuple[Loop, ...]:
     """The loops in the order that most accesses prefer."""
-    moved_by = _dependence(nest)
+    moved = moved_by((loop.index for loop in nest.loops), (*nest.lets, *nest.body))
     costs = [
         cost
         for s in walk(nest.body)
-        if isinstance(s, Load | Store) and (cost := memory.costs(s, moved_by)) is not None
+        if isinstance(s, Load | Store) and (cost := memory.costs(s, moved)) is not None
     ]
 
     def gain(outer: Loop, inner: Loop) -> int:
@@ -128,68 +127,6 @@ def _order(nest: _Nest, memory: _Memory) -> tuple[Loop, ...]:
         permutations(nest.loops),
         key=lambda order: sum(gain(a, b) for a, b in combinations(order, 2)),
     )
-
-
-def _dependence(nest: _Nest) -> Callable[[Atom], frozenset[Sym | None]]:
-    """On which indices of the nest an index depends, through integer arithmetic."""
-    indices = {loop.index for loop in nest.loops}
-    inside = (*nest.lets, *nest.body)
-    meaning = {s.target: s for s in walk(inside) if isinstance(s, Let) and s.target.type == INT64}
-    known: dict[Atom, frozenset[Sym | None]] = {}
-
-    def of(a: Atom) -> frozenset[Sym | None]:
-        if a in indices and isinstance(a, Sym):
-            return frozenset((a,))
-        if a not in known:
-            let = meaning.get(a) if isinstance(a, Sym) else None
-            parts = () if let is None else let.args
-            known[a] = frozenset[Sym | None]().union(*map(of, parts))
-        return known[a]
-
-    return of
-
-
-class _Memory:
-    """In which order the axes of arrays lie in memory."""
-
-    def __init__(self, views: dict[Sym, View]):
-        self._views = views
-
-    def costs(
-        self, access: Load | Store, moved_by: Callable[[Atom], frozenset[Sym | None]]
-    ) -> dict[Sym | None, int] | None:
-        """How far each index moves an access: 0 not at all, or to a neighbour; more for slower axes."""
-        order = self._axes(access.array)
-        if order is None:
-            return None
-        found: dict[Sym | None, int] = {}
-        for distance, axis in enumerate(order):
-            for index in moved_by(access.index[axis]):
-                found[index] = distance
-        return found
-
-    def _axes(self, array: Sym) -> tuple[int, ...] | None:
-        """The axes of an array, those of the nearest elements first; None where that is not known."""
-        type_ = array.type
-        assert isinstance(type_, Array)
-        if type_.layout == "F" or type_.ndim == 1:
-            return tuple(range(type_.ndim))
-        if type_.layout == "C":
-            return tuple(reversed(range(type_.ndim)))
-        view = self._views.get(array)
-        if view is None or view.shape is not None:
-            return None
-        base = self._axes(view.array)
-        if base is None:
-            return None
-        kept = view.axes if view.axes is not None else _kept(view)
-        place = {axis: k for k, axis in enumerate(kept) if axis is not None}
-        new = [k for k, axis in enumerate(kept) if axis is None]
-        return (*new, *(place[axis] for axis in base if axis in place))
-
-
-def _kept(view: View) -> tuple[int, ...]:
-    return tuple(axis for axis, item in enumerate(view.index) if isinstance(item, Slice))
 
 
 __all__ = ["interchange"]

@@ -29,6 +29,7 @@ from adjit.ir.visit import (
     walk_program,
     with_own_symbols,
 )
+from adjit.transform.abreast import abreast
 from adjit.transform.ascend import ascend
 from adjit.transform.both_ways import both_ways
 from adjit.transform.carry import carry
@@ -279,7 +280,7 @@ def _ordered(
 
 def _in_parts(backward: Function) -> Function:
     """The reverse function with its parallel loops in parts, its turns tied together by what one hands to the next."""
-    return clean(carry(defer_stores(signs(both_ways(ascend(lift(parts(backward))))))))
+    return clean(carry(defer_stores(signs(abreast(both_ways(ascend(lift(parts(backward)))))))))
 
 
 def _held(function: Function, clear: Iterable[Sym]) -> tuple[Function, frozenset[Sym]]:
