@@ -53,6 +53,7 @@ from adjit.transform.side_by_side import side_by_side
 from adjit.transform.sparsity import sparsity
 from adjit.transform.unread import unread
 from adjit.transform.values_only import values_only
+from adjit.transform.wavefront import wavefront
 from adjit.transform.widen import widened
 
 
@@ -195,7 +196,8 @@ def _ordered(request: Request, primal: Primal, function: Function) -> Function:
     """Primal code with its loops in parts, and recurrences and sums in forms that the processor is faster with."""
     function = parts(function)
     if not (request.boundscheck or primal.boundscheck):  # both read before a loop begins what it would read
-        function = abreast(function, raising=primal.error_model != "numpy")
+        raising = primal.error_model != "numpy"
+        function = wavefront(abreast(function, raising), raising)
         function = carry(function, stored=True)
         function = function if primal.fastmath else side_by_side(function)
     return clean(function, keep_raising=True)

@@ -45,14 +45,14 @@ from adjit.ir.core import (
     fresh,
 )
 from adjit.ir.types import INT64, Array, Scalar
-from adjit.ir.visit import Rewriter, defined, operands, used, walk
+from adjit.ir.visit import Rewriter, defined, walk
+from adjit.transform.around import Around
 from adjit.transform.clean import RAISING
 
 _AT_ONCE = 8
 """Numbers of double precision in a cache line."""
 _MOST = 60
 """Statements of lines that are written twice, at most."""
-_CHEAP = frozenset({"add", "sub", "mul", "neg", "cast", "dim", "nonneg", "min", "max", "select"})
 
 
 def abreast(function: Function, raising: bool = False) -> Function:
@@ -108,11 +108,12 @@ class _Abreast(Rewriter):
             return None
         if not self._in_lines(loop, lines) or not self._may_go_first(loop, rest, lines):
             return None
-        found = self._ends(loop, rest, lines)
+        around = Around(self._turns, loop, rest)
+        found = around.range_of(lines)
         if found is None:
             return None
         lo, hi, ends = found
-        again, kept = self._needed(loop, rest, lines)
+        again, kept = around.needed(lines)
         if not all(isinstance(s.type, Scalar) and s.type.lanes == 1 for s in kept):
             return None
         repeated = {id(s) for s in again}
@@ -181,54 +182,6 @@ class _Abreast(Rewriter):
         if any(isinstance(s, Raise) or (isinstance(s, Let) and self._raises(s)) for s in every):
             return all(self._alias.roots(s.array) <= self._made for s in own if isinstance(s, Store))
         return True
-
-    def _ends(self, loop: Loop, rest: Block, lines: Sequence[Loop]) -> tuple[Atom, Atom, Block] | None:
-        """The range that all lines have in every turn, and what makes it; None if there is no such."""
-        own = {loop.index, *loop.params, *defined(loop.body)}
-        made = {s.target: s for s in rest if isinstance(s, Let)}
-        steady: dict[Sym, Let] = {}
-
-        def fixed(a: Atom) -> bool:
-            if not isinstance(a, Sym) or a not in own or a in steady:
-                return True
-            let = made.get(a)
-            if let is None or let.op not in _CHEAP or not all(map(fixed, let.args)):
-                return False
-            steady[a] = let
-            return True
-
-        lo, hi = lines[0].lo, lines[0].hi
-        assert lo is not None and hi is not None
-        for line in lines:
-            for a, b in ((line.lo, lo), (line.hi, hi)):
-                if a is None or a.type != INT64 or not fixed(a) or not self._turns.affine.same(a, b):
-                    return None
-        return lo, hi, tuple(steady.values())
-
-    def _needed(self, loop: Loop, rest: Block, lines: Sequence[Loop]) -> tuple[Block, tuple[Sym, ...]]:
-        """Which statements around the lines are repeated for each block, and what of the others is written down."""
-        stores = [s for s in walk(loop.body) if isinstance(s, Store)]
-        made = {s.target: k for k, s in enumerate(rest) if isinstance(s, Let | Load)}
-        known = {*loop.params, *defined(rest)}
-        again: set[int] = set()
-        kept: dict[Sym, None] = {}
-        todo: list[Atom] = [a for line in lines for a in used((line,)) if a in known]
-        while todo:
-            a = todo.pop()
-            if not isinstance(a, Sym) or a not in known:
-                continue
-            k = made.get(a)
-            stmt = None if k is None else rest[k]
-            simple = (isinstance(stmt, Let) and stmt.op in _CHEAP) or (
-                isinstance(stmt, Load) and all(self._turns.apart(stmt, s, loop) for s in stores)
-            )
-            if simple and k is not None and stmt is not None:
-                if k not in again:
-                    again.add(k)
-                    todo += operands(stmt)
-            else:
-                kept[a] = None
-        return tuple(s for k, s in enumerate(rest) if k in again), tuple(sorted(kept, key=lambda s: s.uid))
 
 
 def _written(plan: _Plan) -> Block:
