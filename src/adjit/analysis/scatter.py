@@ -20,13 +20,13 @@ from adjit.analysis.bends import Bends, Bent, Kinds
 from adjit.analysis.distinct import Distinct
 from adjit.analysis.increments import Increment, increments
 from adjit.analysis.lattice import Head
+from adjit.analysis.raising import may_raise
 from adjit.analysis.ranges import ranges_of
 from adjit.analysis.regions import Regions
-from adjit.ir.core import Atom, Block, Const, Function, Let, Load, Loop, Stmt, Store, Sym
+from adjit.ir.core import Atom, Block, Function, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.visit import operands
 
 Offset = tuple[int, ...]
-_RAISING = frozenset({"div", "floordiv", "mod", "pow"})
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,6 @@ class Nest:
         indices = {h.index for h in self.heads}
         rest = [s for h in self.heads for s in h.residue.terms if s not in indices]
         return [*(a for h in self.heads for a in (h.first, h.last)), *rest]
-
-
-def _raises(let: Let | Load) -> bool:
-    if isinstance(let, Load):
-        return False
-    safe = let.op in ("mod", "floordiv") and isinstance(let.args[1], Const) and let.args[1].value != 0
-    return let.op in _RAISING and not safe
 
 
 @dataclass(frozen=True)
@@ -330,4 +323,4 @@ def steady_bounds(nest: Nest) -> bool:
     if moving.intersection(a for a in nest.ends() if isinstance(a, Sym)):
         return False
     needed = needed_for(nest, nest.ends())
-    return needed is not None and not any(map(_raises, needed))
+    return needed is not None and not any(isinstance(s, Let) and may_raise(s) for s in needed)

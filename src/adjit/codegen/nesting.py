@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from adjit.analysis.raising import RAISING
 from adjit.codegen.comments import source_line
 from adjit.codegen.while_form import While, as_while
 from adjit.ir.core import (
@@ -39,7 +40,6 @@ from adjit.ir.types import BOOL
 from adjit.ir.visit import blocks, operands, targets, walk, yields
 
 _MAX_WEIGHT = 24
-_RAISING = frozenset({"div", "floordiv", "mod", "pow"})
 _BARRIERS = (Store, Loop, If, Custom, Call, Raise, RefAppend, RefSet, Whole)
 _MANY = 25
 """More arguments of a call, or results, than this are plain names: past 30 of them Numba reads no other call, and
@@ -230,7 +230,7 @@ class Plan:
         return not isinstance(user, Loop) or target in (user.lo, user.hi, user.step)
 
     def _movable(self, stmt: Stmt, between: Block) -> bool:
-        fixed = not isinstance(stmt, Let) or stmt.op in _RAISING
+        fixed = not isinstance(stmt, Let) or stmt.op in RAISING
         barriers = _BARRIERS if fixed else _CONTROL
         return not any(isinstance(s, barriers) and not self.is_short(s) for s in between)
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from adjit.analysis.alias import Alias
 from adjit.analysis.memory_order import MemoryOrder, moved_by
+from adjit.analysis.raising import may_raise
 from adjit.analysis.turns import Access, Turns
 from adjit.ir.builder import Builder
 from adjit.ir.core import (
@@ -47,7 +48,6 @@ from adjit.ir.core import (
 from adjit.ir.types import INT64, Array, Scalar
 from adjit.ir.visit import Rewriter, defined, walk
 from adjit.transform.around import Around
-from adjit.transform.clean import RAISING
 
 _AT_ONCE = 8
 """Numbers of double precision in a cache line."""
@@ -127,12 +127,7 @@ class _Abreast(Rewriter):
         return all(isinstance(s, Store) or self._is_pure(s) for s in loop.body)
 
     def _is_pure(self, stmt: Stmt) -> bool:
-        return isinstance(stmt, Load) or (isinstance(stmt, Let) and not self._raises(stmt))
-
-    def _raises(self, let: Let) -> bool:
-        divisor = let.args[-1]
-        safe = isinstance(divisor, Const) and divisor.value != 0 and let.op != "pow"
-        return self._raising and let.op in RAISING and let.fn is None and not safe
+        return isinstance(stmt, Load) or (isinstance(stmt, Let) and not (self._raising and may_raise(stmt)))
 
     def _pays(self, loop: Loop, lines: Sequence[Loop]) -> bool:
         """Whether lines lie along memory: most of what their loop moves it moves from row to row."""
@@ -179,7 +174,9 @@ class _Abreast(Rewriter):
                 if isinstance(s, Store) or isinstance(other, Store):
                     if not self._turns.apart(s, other, loop):
                         return False
-        if any(isinstance(s, Raise) or (isinstance(s, Let) and self._raises(s)) for s in every):
+        if any(
+            isinstance(s, Raise) or (isinstance(s, Let) and self._raising and may_raise(s)) for s in every
+        ):
             return all(self._alias.roots(s.array) <= self._made for s in own if isinstance(s, Store))
         return True
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from adjit.analysis.raising import RAISING
 from adjit.ir.core import Atom, Block, Function, If, Let, Load, Loop, Stmt, Store, Sym
 from adjit.ir.types import Scalar
 from adjit.ir.visit import Rewriter, walk
-from adjit.transform.clean import RAISING
 
 _EXTREMES = frozenset({"max", "min", "maximum", "minimum"})
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from adjit.analysis.raising import RAISING
 from adjit.ir.core import (
     Alloc,
     Atom,
@@ -32,8 +33,6 @@ from adjit.ir.core import (
 )
 from adjit.ir.visit import Rewriter, operands, walk
 from adjit.rules import linear
-
-RAISING = frozenset({"div", "floordiv", "mod", "pow"})
 
 
 class _Forward(Rewriter):

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 from adjit.analysis.memory_order import MemoryOrder, moved_by
+from adjit.analysis.raising import RAISING
 from adjit.ir.core import Block, Function, Let, Load, Loop, Raise, Stmt, Store, Sym
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, everywhere, walk
-from adjit.transform.clean import RAISING
 
 _EXTENTS = frozenset({"dim", "add", "sub", "mul", "neg", "min", "max"})
 

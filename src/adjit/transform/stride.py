@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from adjit.analysis.raising import RAISING
 from adjit.ir.builder import Builder
 from adjit.ir.core import ZERO, Atom, Block, Const, Function, If, Let, Loop, Stmt, Sym, const
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, defined
-from adjit.transform.clean import RAISING
 from adjit.transform.copier import Copier
 
 

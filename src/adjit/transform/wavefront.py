@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from adjit.analysis.raising import may_raise
 from adjit.analysis.turns import Access, Turns
 from adjit.ir.builder import Builder
 from adjit.ir.core import (
@@ -39,7 +40,6 @@ from adjit.ir.core import (
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, defined, operands, walk
 from adjit.transform.around import Around
-from adjit.transform.clean import RAISING
 
 _ROWS = 4
 _MOST = 48
@@ -115,12 +115,10 @@ class _Wavefront(Rewriter):
 
     def _is_straight(self, block: Block) -> bool:
         """Whether it is code without branches that cannot raise."""
-        return all(isinstance(s, Load | Store) or (isinstance(s, Let) and not self._raises(s)) for s in block)
-
-    def _raises(self, let: Let) -> bool:
-        divisor = let.args[-1]
-        safe = isinstance(divisor, Const) and divisor.value != 0 and let.op != "pow"
-        return self._raising and let.op in RAISING and let.fn is None and not safe
+        return all(
+            isinstance(s, Load | Store) or (isinstance(s, Let) and not (self._raising and may_raise(s)))
+            for s in block
+        )
 
     def _waits(self, row: Loop) -> bool:
         """Whether a turn stores what it makes of what one of the last turns has stored."""
@@ -202,7 +200,8 @@ def _written(plan: _Plan) -> Block:
     rows, row = plan.rows, plan.row
     b = Builder(rows.span, simplify=True)
     assert isinstance(rows.step, Const)
-    assert rows.lo is not None and rows.hi is not None and row.index is not None and rows.index is not None
+    assert rows.lo is not None and rows.hi is not None
+    assert row.index is not None and rows.index is not None
     ends = Rewriter({}, fresh)
     b.extend(ends.block(plan.ends))
     lo, hi = ends.atom(plan.lo), ends.atom(plan.hi)
@@ -230,9 +229,9 @@ def _written(plan: _Plan) -> Block:
 
     first = fresh(rows.index)
 
-    def piece(name: str, start: Atom | None) -> None:
+    def piece(name: str, start: Atom | None, like: Sym = row.index) -> None:
         """What each row has before (start None), or after, the turns that all four have."""
-        r, t = Sym("side", INT64), fresh(row.index, name)
+        r, t = Sym("side", INT64), fresh(like, name)
         with b.collect() as body:
             own = row_at(moved(first, r, up))
             back = b.op("mul", r, behind)

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from adjit.analysis.raising import RAISING
 from adjit.analysis.regions import Region, Regions
 from adjit.analysis.trips import trip_count
 from adjit.ir.builder import Builder
 from adjit.ir.core import ONE, ZERO, Atom, Const, Let, Loop, Sym, fresh
 from adjit.ir.types import FLOAT64, INT64, Scalar
-from adjit.transform.clean import RAISING
 
 Known = Callable[[Sym], bool]
 """Whether a symbol is there where the turns are counted."""
