@@ -133,7 +133,7 @@ def names(a, b, p):
 def wrapped(a, b, p):
     m = a.shape[1]
     for i in range(1, a.shape[0]):
-        for j in range(-3, m - 3):
+        for j in range(-2, m - 2):
             a[i, j] = a[i, j - 1] + a[i - 1, j + 1]
 
 
