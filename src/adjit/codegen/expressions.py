@@ -196,6 +196,8 @@ class Expressions:
                 return f"fdiv({self.text(args[0])}, {self.text(args[1])})", _ATOM
             case "add" if let.fn == "plus":
                 return f"plus({self.text(args[0])}, {self.text(args[1])})", _ATOM
+            case "and_" if let.fn == "rarely":
+                return f"rarely({self.text(args[0])}, {self.text(args[1])})", _ATOM
             case "szmul" if let.fn == "scaled":
                 return f"scaled({self.text(args[0])}, {self.text(args[1])})", _ATOM
             case "szmul" | "select" if self.helpers and let.fn is None:

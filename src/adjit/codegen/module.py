@@ -23,6 +23,7 @@ from adjit.codegen.loose import PLUS
 from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.numba_cpu import emit_full
 from adjit.codegen.outline import is_long, outline
+from adjit.codegen.rarely import RARELY
 from adjit.codegen.threads import RUN_PARTS, on_threads
 from adjit.ir.core import Function, Sym
 from adjit.ir.types import Array
@@ -174,6 +175,7 @@ _HELPERS = {
     "grow": GROW,
     "plus": PLUS,
     "run_parts": RUN_PARTS,
+    "rarely": RARELY,
     "scaled": SCALED,
     "seen_as": _SEEN_AS,
     "szmul": _SZMUL,
@@ -291,8 +293,9 @@ def _imports(text: str, called: set[str], lists: list[Array]) -> str:
     ]
     lines += ["", *(["from llvmlite import binding"] if "binding." in text else [])]
     lines += [f"from numba import {', '.join(names)}"]
-    if "run_parts" in called:
+    if called & {"run_parts", "rarely"}:
         lines[-1:-1] = ["from llvmlite import ir"]
+    if "run_parts" in called:
         lines += ["from numba.core import cgutils", "from numba.core.callconv import Status, excinfo_ptr_t"]
     extending = [name for name in ("intrinsic", "overload") if f"@{name}" in text]
     lines += [f"from numba.extending import {', '.join(extending)}"] if extending else []

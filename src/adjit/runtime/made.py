@@ -21,6 +21,7 @@ from adjit.codegen.columns import columns_of
 from adjit.codegen.loose import loose, loose_parts
 from adjit.codegen.module import Module, Unit
 from adjit.codegen.names import is_reserved
+from adjit.codegen.rarely import rarely
 from adjit.errors import ArgumentError, UnsupportedError
 from adjit.ir.core import NOWHERE, Call, Function, If, Raise, Span, Stmt, Store, Sym
 from adjit.ir.structure import TupleSpec, leaves
@@ -172,7 +173,7 @@ def _last(request: Request, primal: Primal, backward: Function) -> Function:
     plain = os.environ.get("ADJIT_UNCOMPILED") == "1" or request.place
     if plain:
         return backward
-    backward = loose(accumulated(backward))
+    backward = everywhere(loose(accumulated(backward)), rarely)
     return backward if primal.fastmath else everywhere(backward, chains)
 
 
@@ -181,7 +182,7 @@ def _unit(request: Request, primal: Primal, function: Function, adjoint: bool = 
     if not adjoint and not request.place:  # adjoint code has been put in order with its loops in parts
         function = everywhere(function, lambda f: _ordered(request, primal, f))
         if os.environ.get("ADJIT_UNCOMPILED") != "1":
-            function = everywhere(function, loose_parts)
+            function = everywhere(function, lambda f: rarely(loose_parts(f)))
     if os.environ.get("ADJIT_VERIFY") == "1":
         verify(function)
     return Unit(
