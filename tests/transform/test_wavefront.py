@@ -137,9 +137,46 @@ def wrapped(a, b, p):
             a[i, j] = a[i, j - 1] + a[i - 1, j + 1]
 
 
-SWEPT = [nine_points, up_and_left, table, sums_of_columns, two_rows_above, one_row]
+def counted(a, b, p):
+    k = 3
+    for i in range(1, a.shape[0]):
+        w = k * 0.01
+        for j in range(1, a.shape[1]):
+            b[k // a.shape[1] % 2, k % a.shape[1]] = w
+            a[i, j] = a[i, j - 1] * 0.3 + a[i - 1, j]
+            k += 1
+    return k
+
+
+def written_down(a, b, p):
+    kept = np.zeros(2 * a.size + 2)
+    k = 0
+    for i in range(1, a.shape[0]):
+        w = k * 0.01
+        for j in range(1, a.shape[1]):
+            kept[k] = a[i, j]
+            kept[k + 1] = w + k
+            a[i, j] = a[i, j - 1] * 0.3 + a[i - 1, j]
+            k = k + 2
+    p[0] = k
+    return kept.sum()
+
+
+def meets_the_row_before(a, b, p):
+    kept = np.zeros(2 * a.size + 2)
+    k = 0
+    for i in range(1, a.shape[0]):
+        for j in range(1, a.shape[1]):
+            kept[k + 1] = kept[k] * 0.5 + a[i, j]
+            a[i, j] = a[i, j - 1] * 0.3 + a[i - 1, j]
+            k = k + 1
+    return kept.sum()
+
+
+SWEPT = [nine_points, up_and_left, table, sums_of_columns, two_rows_above, one_row, written_down]
 LEFT = [
-    far_to_the_right, transposed, from_the_end, ends_of_rows, triangle, no_recurrence, one_number, names, wrapped
+    far_to_the_right, transposed, from_the_end, ends_of_rows, triangle, no_recurrence, one_number, names, wrapped,
+    counted, meets_the_row_before,
 ]  # fmt: skip
 SHAPES = [(11, 25), (9, 16), (10, 17), (4, 30), (6, 3), (23, 18), (2, 40), (3, 3)]
 
@@ -157,10 +194,31 @@ def quotient(a, b, p):
             a[i, j] = a[i, j - 1] / b[i, j]
 
 
+def scaled(a, b, p):
+    w = p[0]
+    for i in range(1, a.shape[0]):
+        for j in range(1, a.shape[1]):
+            a[i, j] = (a[i, j - 1] + a[i - 1, j]) / (2.0 * w + w) + b[i, j] ** 2
+    return np.sum(a)
+
+
 def test_what_may_raise_in_a_row_stays_in_order() -> None:
     args = (rng.normal(size=(9, 30)), rng.normal(size=(9, 30)), rng.normal(size=30))
     assert not swept(quotient, *args, raising=True)
     assert swept(quotient, *args)
+    assert swept(scaled, *args, raising=True)
+
+
+def test_a_divisor_of_zero_raises_as_in_order() -> None:
+    """In plain code and with its guards written out, in the forward half of a gradient."""
+    a, b = rng.normal(size=(9, 30)), rng.normal(size=(9, 30))
+    for f in (aj.jit(scaled), lambda *args: aj.vjp(scaled, *args)):
+        mine = a.copy()
+        with pytest.raises(ZeroDivisionError):
+            f(mine, b, np.zeros(1))
+        np.testing.assert_array_equal(mine, a)
+        f(mine, b, np.ones(1))
+    assert "place" in aj.jit(scaled).source(a, b, np.ones(1))
 
 
 def source(seed: int) -> str:

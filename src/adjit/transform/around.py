@@ -10,6 +10,7 @@ from adjit.ir.types import INT64
 from adjit.ir.visit import defined, operands, used, walk
 
 _CHEAP = frozenset({"add", "sub", "mul", "neg", "cast", "dim", "nonneg", "min", "max", "select"})
+_STEADY = _CHEAP | {"lt", "le", "gt", "ge", "eq", "ne", "not_", "and_", "or_"}
 
 
 class Around:
@@ -18,28 +19,33 @@ class Around:
     def __init__(self, turns: Turns, loop: Loop, rest: Block):
         self._turns, self._loop, self._rest = turns, loop, rest
 
-    def range_of(self, inner: Sequence[Loop]) -> tuple[Atom, Atom, Block] | None:
+    def range_of(self, inner: Sequence[Loop]) -> tuple[Atom, Atom, tuple[Let, ...]] | None:
         """The range that all inner loops have in every turn, and the statements that make it; None if there is none."""
-        own = {self._loop.index, *self._loop.params, *defined(self._loop.body)}
-        made = {s.target: s for s in self._rest if isinstance(s, Let)}
-        steady: dict[Sym, Let] = {}
-
-        def fixed(a: Atom) -> bool:
-            if not isinstance(a, Sym) or a not in own or a in steady:
-                return True
-            let = made.get(a)
-            if let is None or let.op not in _CHEAP or not all(map(fixed, let.args)):
-                return False
-            steady[a] = let
-            return True
-
         lo, hi = inner[0].lo, inner[0].hi
         assert lo is not None and hi is not None
         for line in inner:
             for a, b in ((line.lo, lo), (line.hi, hi)):
-                if a is None or a.type != INT64 or not fixed(a) or not self._turns.affine.same(a, b):
+                if a is None or a.type != INT64 or not self._turns.affine.same(a, b):
                     return None
-        return lo, hi, tuple(steady.values())
+        made = self.steady([a for line in inner for a in (line.lo, line.hi) if a is not None])
+        return None if made is None else (lo, hi, made)
+
+    def steady(self, atoms: Sequence[Atom]) -> tuple[Let, ...] | None:
+        """The statements that make atoms which are the same in every turn; None if they are not, or cost more."""
+        own = {self._loop.index, *self._loop.params, *defined(self._loop.body)}
+        made = {s.target: s for s in walk(self._loop.body) if isinstance(s, Let)}
+        found: dict[Sym, Let] = {}
+
+        def fixed(a: Atom) -> bool:
+            if not isinstance(a, Sym) or a not in own or a in found:
+                return True
+            let = made.get(a)
+            if let is None or let.op not in _STEADY or not all(map(fixed, let.args)):
+                return False
+            found[a] = let
+            return True
+
+        return tuple(found.values()) if all(map(fixed, atoms)) else None
 
     def needed(self, inner: Sequence[Loop]) -> tuple[Block, tuple[Sym, ...]]:
         """Which statements can be repeated where inner loops need them, and what else they need: of other statements.
