@@ -173,10 +173,66 @@ def meets_the_row_before(a, b, p):
     return kept.sum()
 
 
-SWEPT = [nine_points, up_and_left, table, sums_of_columns, two_rows_above, one_row, written_down]
+def changes(a, b, p):
+    most, at, s = 0.0, -1, 0.0
+    for i in range(1, a.shape[0]):
+        w = i * 0.1
+        for j in range(a.shape[1] - 2, 0, -1):
+            new = 0.3 * a[i, j + 1] + 0.2 * a[i - 1, j - 1] + w
+            d = abs(new - a[i, j])
+            s = s * 0.99 + d * b[i, j] + w
+            at = i * 100 + j if d > most else at
+            most = max(most, d)
+            a[i, j] = new
+    return s, at, most
+
+
+def last_and_count(a, b, p):
+    k, last = 2, 0.0
+    kept = np.zeros(a.size + 4)
+    for i in range(1, a.shape[0]):
+        for j in range(1, a.shape[1]):
+            kept[k] = a[i, j]
+            a[i, j] = a[i, j - 1] + a[i - 1, j] * 0.5
+            last = a[i, j] * b[i, j] + k
+            k += 1
+    return k, last, kept.sum()
+
+
+def stopped_by_the_sum(a, b, p):
+    s = 0.0
+    for i in range(1, a.shape[0]):
+        for j in range(1, a.shape[1]):
+            a[i, j] = a[i, j - 1] * 0.5 + s
+            s += a[i, j]
+    return s
+
+
+def anew_in_each_row(a, b, p):
+    s = 0.0
+    for i in range(1, a.shape[0]):
+        r = 0.0
+        for j in range(1, a.shape[1]):
+            a[i, j] = a[i, j - 1] * 0.5 + b[i, j]
+            r += a[i, j]
+        s = s * 0.5 + r
+    return s
+
+
+SWEPT = [
+    nine_points,
+    up_and_left,
+    table,
+    sums_of_columns,
+    two_rows_above,
+    one_row,
+    written_down,
+    changes,
+    last_and_count,
+]
 LEFT = [
     far_to_the_right, transposed, from_the_end, ends_of_rows, triangle, no_recurrence, one_number, names, wrapped,
-    counted, meets_the_row_before,
+    counted, meets_the_row_before, stopped_by_the_sum, anew_in_each_row,
 ]  # fmt: skip
 SHAPES = [(11, 25), (9, 16), (10, 17), (4, 30), (6, 3), (23, 18), (2, 40), (3, 3)]
 
@@ -225,6 +281,7 @@ def source(seed: int) -> str:
     """A recurrence along the rows of two loops, that reads and writes around its element."""
     r = random.Random(seed)
     lines = ["def program(a, b, p):", "    n, m = a.shape[0] - 2, a.shape[1] - 2"]
+    lines.append("    s, k = 0.5, 1")
     rows = r.choice(("2, n", "2, n", "n - 1, 1, -1", "2, n, 2"))
     row = r.choice(("2, m", "2, m", "m - 1, 1, -1", "2, m, 2", "i % 3 + 2, m"))
     lines += [f"    for i in range({rows}):"]
@@ -238,14 +295,22 @@ def source(seed: int) -> str:
         f"{name} + {k}" if (k := r.randint(-far, far)) > 0 else f"{name} - {-k}" if k else name
     )
     near = lambda: f"{r.choice('aab')}[{at('i', r.choice((1, 1, 1, 2)))}, {at('j', r.choice((1, 1, 2)))}]"
-    odd = lambda: r.choice(("p[j]", "p[i]", "a[j % n, i % m]", "b[i, -j]", f"p[{at('j', 2)}]", "w"))
+    odd = lambda: r.choice(
+        ("p[j]", "p[i]", "a[j % n, i % m]", "b[i, -j]", "b[k % n, j]", f"p[{at('j', 2)}]", "w")
+    )
     value = lambda: near() if r.random() < 0.85 else odd()
     terms = " + ".join(f"0.{r.randint(1, 3)} * {value()}" for _ in range(r.randint(1, 3)))
     lines.append(f"            a[i, j] = 0.3 * a[i, j {step}] + {terms}")
+    if r.random() < 0.3:
+        lines.append(
+            f"            s = s * 0.9 + {r.choice(('a[i, j]', value(), 'j'))} * {r.choice(('w', 'k', '0.5'))}"
+        )
+    if r.random() < 0.3:
+        lines.append(f"            k += {r.choice((1, 2))}")
     if r.random() < 0.4:
         target = r.choice(("b[i, j]", "p[j]", "p[i]", near(), near(), "p[0]"))
         lines.append(f"            {target} {r.choice(('=', '+='))} 0.2 * {value()} - 0.1 * {value()}")
-    return "\n".join([*lines, "    return a[n, m]", ""])
+    return "\n".join([*lines, "    return a[n, m], s, k", ""])
 
 
 def test_random_sweeps(tmp_path: Path) -> None:

@@ -11,22 +11,21 @@ Each element waits for the one before it in its row: the processor does one addi
 behind each other need nothing of each other in a turn, and it does four (a sweep over nine points takes a third of its
 time). Every element is computed as it was from the same numbers, since no access of a row meets one of another row in
 another order: results keep their bits. Only places that the indices of both loops name by themselves, plus constants,
-are compared; all else that is stored to must be apart. What turns hand on are cursors, which grow by the same number
-each turn: in every row they begin where the row before would have left them. Where a row divides by a number that is
-the same everywhere, that is looked at first; if it is zero, the loops run as they were, and raise.
+are compared; all else that is stored to must be apart. Cursors, which grow by the same number each turn, begin in every
+row where the row before would have left them; what else turns hand on, and no element needs (the sum of all changes),
+is computed after the four rows, in its order, from what each element has written down for it. Where a row divides by
+a number that is the same everywhere, that is looked at first; if it is zero, the loops run as they were, and raise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from adjit.analysis.raising import may_raise
 from adjit.analysis.turns import Access, Turns
 from adjit.ir.builder import Builder, const_of
 from adjit.ir.core import (
-    ONE,
-    ZERO,
     Atom,
     Block,
     Const,
@@ -39,20 +38,16 @@ from adjit.ir.core import (
     Stmt,
     Store,
     Sym,
-    const,
-    fresh,
 )
-from adjit.ir.types import INT64
-from adjit.ir.visit import Rewriter, defined, operands, walk
+from adjit.ir.types import INT64, Scalar
+from adjit.ir.visit import Rewriter, defined, operands, targets, used, walk
 from adjit.transform.around import Around
+from adjit.transform.four_rows import ROWS, Chain, Cursor, Plan, written
 
-_ROWS = 4
 _MOST = 48
 """Statements of an inner loop that is written seven times, at most."""
 _FARTHEST = 4
 """Places that a row may be behind the one before."""
-_WORTH = 8
-"""Turns that four rows must have together to be worth it."""
 
 
 def wavefront(function: Function, raising: bool = False) -> Function:
@@ -75,34 +70,6 @@ def _is_counted(loop: Loop) -> bool:
     return plain and isinstance(loop.step, Const) and abs(loop.step.integer) == 1
 
 
-@dataclass(frozen=True)
-class _Cursor:
-    """What both loops carry, by position, and by how much it grows in each turn of the inner one."""
-
-    outer: int
-    inner: int
-    by: int
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """rows: the loop around; row: the one inside, whose range is from `lo` to `hi`, made by `ends`.
-
-    again: what stands between the two, for each row. behind: how many places a row is behind the one before.
-    guards: what must be false, made by `ends` too.
-    """
-
-    rows: Loop
-    row: Loop
-    lo: Atom
-    hi: Atom
-    ends: Block
-    again: Block
-    behind: int
-    cursors: tuple[_Cursor, ...]
-    guards: tuple[Atom, ...]
-
-
 class _Wavefront(Rewriter):
     def __init__(self, function: Function, raising: bool):
         super().__init__()
@@ -111,26 +78,30 @@ class _Wavefront(Rewriter):
 
     def stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
         plan = self._plan(stmt) if isinstance(stmt, Loop) else None
-        return (self.rebuild(stmt),) if plan is None else _written(plan)
+        return (self.rebuild(stmt),) if plan is None else written(plan)
 
-    def _plan(self, rows: Loop) -> _Plan | None:
+    def _plan(self, rows: Loop) -> Plan | None:
         row = _inner(rows)
         if row is None or len(row.body) > _MOST:
             return None
-        cursors = self._cursors(rows, row)
+        flows = self._flows(rows, row)
         rest = tuple(s for s in rows.body if s is not row)
         around = Around(self._turns, rows, rest)
         body, guards, zeros = self._parted(row.body)
-        if cursors is None or any(isinstance(s, Store) for s in rest) or any(self._parted(rest)[1:]):
+        if flows is None or any(isinstance(s, Store) for s in rest) or any(self._parted(rest)[1:]):
             return None
-        if not all(isinstance(s, Let | Load) for s in rest) or not all(
-            isinstance(s, Let | Load | Store) for s in body
-        ):
+        if not all(isinstance(s, Let | Load) for s in rest):
             return None
-        straight = replace(row, body=body)
-        if not self._waits(straight):
+        cursors, others = flows
+        chain = _chain_of(row, body, others)
+        found, (again, kept) = around.range_of((row,)), around.needed((replace(row, body=body, inits=()),))
+        straight = replace(row, body=tuple(s for s in body if s not in chain.body))
+        if not all(isinstance(s, Let | Load | Store) for s in straight.body) or not self._waits(straight):
             return None
-        found, (again, kept) = around.range_of((row,)), around.needed((straight,))
+        if not all(isinstance(s, Let | If) for s in walk(chain.body)):
+            return None
+        if not all(isinstance(s.type, Scalar) and s.type.lanes == 1 for s in chain.inputs):
+            return None
         if found is None or not {rows.params[c.outer] for c in cursors}.issuperset(kept):
             return None
         lo, hi, ends = found
@@ -142,20 +113,26 @@ class _Wavefront(Rewriter):
         false = (*guards, *(b.op("eq", a, const_of(0, a.type)) for a in zeros))
         known = {s.target: s for s in (*ends, *made)}
         ends = (*sorted(known.values(), key=lambda s: s.target.uid), *b.block())
-        return _Plan(rows, straight, lo, hi, ends, again, behind, cursors, false)
+        return Plan(rows, straight, lo, hi, ends, again, behind, cursors, chain, false)
 
-    def _cursors(self, rows: Loop, row: Loop) -> tuple[_Cursor, ...] | None:
-        """What the loops hand from turn to turn, if it is all cursors of both."""
-        found: list[_Cursor] = []
+    def _flows(self, rows: Loop, row: Loop) -> tuple[tuple[Cursor, ...], list[tuple[int, int]]] | None:
+        """What the loops hand from turn to turn, cursors and others; None if it does not go through both alike."""
+        found: list[Cursor] = []
+        others: list[tuple[int, int]] = []
         for k, p in enumerate(rows.params):
-            at = row.results.index(rows.nexts[k]) if rows.nexts[k] in row.results else None
-            if at is None or row.inits[at] != p or p.type != INT64:
+            after = rows.nexts[k]
+            at = row.results.index(after) if isinstance(after, Sym) and after in row.results else None
+            if at is None or row.inits[at] != p or not isinstance(p.type, Scalar):
                 return None
             base, by = self._turns.affine.split(row.nexts[at])
-            if base != row.params[at] or by == 0:
-                return None
-            found.append(_Cursor(k, at, by))
-        return tuple(found) if len(found) == len(row.params) else None
+            if p.type == INT64 and base == row.params[at] and by != 0:
+                found.append(Cursor(k, at, by))
+            else:
+                others.append((k, at))
+        alike = (
+            len({at for _, at in others} | {c.inner for c in found}) == len(row.params) == len(rows.params)
+        )
+        return (tuple(found), others) if alike else None
 
     def _parted(self, block: Block) -> tuple[Block, tuple[Atom, ...], tuple[Atom, ...]]:
         """The block without branches that only raise; their conditions; what is divided by that raises by itself."""
@@ -249,92 +226,24 @@ class _Wavefront(Rewriter):
         if len(below) > 1 or len(ahead) > 1:
             return 0
         distance = next(iter(below), 1)
-        if not 1 <= distance < _ROWS:
+        if not 1 <= distance < ROWS:
             return 0
         if not ahead:
             return None
         return max(0, -(-(next(iter(ahead)) + 1) // distance))
 
 
-def _written(plan: _Plan) -> Block:
-    rows, row = plan.rows, plan.row
-    b = Builder(rows.span, simplify=True)
-    assert isinstance(rows.step, Const)
-    assert rows.lo is not None and rows.hi is not None
-    assert row.index is not None and rows.index is not None
-    ends = Rewriter({}, fresh)
-    b.extend(ends.block(plan.ends))
-    lo, hi = ends.atom(plan.lo), ends.atom(plan.hi)
-    begin, end = b.cast(rows.lo, INT64), b.cast(rows.hi, INT64)
-    up, right = rows.step == ONE, row.step == ONE
-    behind, width = plan.behind, plan.behind * (_ROWS - 1)
-    count = b.op("sub", hi, lo) if right else b.op("sub", lo, hi)
-    places = b.op("max", count, 0)
-
-    def moved(a: Atom, by: Atom, forwards: bool) -> Atom:
-        return b.op("add" if forwards else "sub", a, by)
-
-    first = fresh(rows.index)
-    heads = tuple(fresh(p) for p in rows.params)
-
-    def row_at(r: Atom) -> Rewriter:
-        """What is made anew for one of four rows."""
-        assert rows.index is not None
-        own = Rewriter({rows.index: moved(first, r, up)}, fresh)
-        for c in plan.cursors:
-            turns = b.op("mul", b.op("mul", places, r), c.by)
-            own.env[rows.params[c.outer]] = b.op("add", heads[c.outer], turns)
-        b.extend(own.block(plan.again))
-        return own
-
-    def place(own: Rewriter, at: Atom) -> None:
-        """One element of a row: the place that so many turns come before."""
-        assert row.index is not None
-        its = Rewriter({**own.env, row.index: moved(lo, at, right)}, fresh)
-        for c in plan.cursors:
-            start = own.env[rows.params[c.outer]]
-            its.env[row.params[c.inner]] = b.op("add", start, b.op("mul", at, c.by))
-        b.extend(its.block(row.body))
-
-    def piece(name: str, start: Atom | None, like: Sym = row.index) -> None:
-        """What each row has before (start None), or after, the turns that all four have."""
-        r, t = Sym("side", INT64), fresh(like, name)
-        with b.collect() as body:
-            own = row_at(r)
-            back = b.op("mul", r, behind)
-            of = b.op("sub", width if start is None else start, back)
-            bound = b.op("min", of, places)
-            with b.collect() as inside:
-                place(own, t)
-            ends = (ZERO, bound) if start is None else (bound, places)
-            b.loop(_counted(row, t, *ends, tuple(inside)))
-        b.loop(Loop(r, ZERO, const(_ROWS), ONE, (), (), tuple(body), (), (), None, rows.span))
-
-    with b.collect() as block:
-        piece("before", None)
-        owns = [row_at(const(r)) for r in range(_ROWS)]
-        t = fresh(row.index, "place")
-        with b.collect() as inside:
-            for r, own in enumerate(owns):
-                place(own, b.op("sub", t, r * behind))
-        b.loop(_counted(row, t, const(width), places, tuple(inside)))
-        piece("after", b.op("max", places, width))
-        turns = b.op("mul", places, _ROWS)
-        grown = {c.outer: b.op("add", heads[c.outer], b.op("mul", turns, c.by)) for c in plan.cursors}
-    turns = b.op("max", b.op("sub", end, begin) if up else b.op("sub", begin, end), 0)
-    taken = b.op("mul", b.op("floordiv", turns, _ROWS), _ROWS)
-    worth = b.op("ge", places, width + _WORTH)
-    for a in ends.atoms(plan.guards):
-        worth = b.op("and_", worth, b.op("not_", a))
-    taken = b.op("select", worth, taken, ZERO)
-    left = moved(begin, taken, up)
-    by = const(_ROWS if up else -_ROWS)
-    nexts = tuple(grown[k] for k in range(len(heads)))
-    between = tuple(fresh(p) for p in rows.params)
-    b.loop(Loop(first, begin, left, by, heads, rows.inits, tuple(block), nexts, between, None, rows.span))
-    b.loop(replace(rows, lo=left, inits=between))
-    return b.block()
-
-
-def _counted(row: Loop, index: Sym, lo: Atom, hi: Atom, body: Block) -> Loop:
-    return Loop(index, lo, hi, ONE, (), (), body, (), (), None, row.span)
+def _chain_of(row: Loop, body: Block, others: list[tuple[int, int]]) -> Chain:
+    """What of a row's turn hangs on what it is handed and is no cursor."""
+    outer, inner = tuple(k for k, _ in others), tuple(at for _, at in others)
+    params = {row.params[at] for at in inner}
+    hanging = set(params)
+    found: list[Stmt] = []
+    for s in body:
+        if not hanging.isdisjoint(used((s,))):
+            found.append(s)
+            hanging.update(targets(s))
+    nexts = tuple(row.nexts[at] for at in inner)
+    made = defined(body) - defined(tuple(found))
+    inputs = made.intersection((*used(tuple(found)), *nexts))
+    return Chain(outer, inner, tuple(found), nexts, tuple(sorted(inputs, key=lambda s: s.uid)))
