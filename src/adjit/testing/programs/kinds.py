@@ -23,7 +23,7 @@ KINDS: dict[str, dict[str, float]] = {
         "flag": 2,
     },
     "limits": {"narrow_store": 8, "narrow_whole": 6, "narrow_read": 8},
-    "recurrences": {"moving_names": 12, "moving_row": 7, "differences": 7},
+    "recurrences": {"moving_names": 12, "moving_row": 7, "differences": 7, "sweep": 5},
     "empty": {"loose_view": 6, "loose_loop": 9, "loose_update": 2, "loose_size": 1},
 }
 """Each kind with its statements."""
@@ -40,6 +40,7 @@ KEPT = (
     "narrow_read",
     "moving_names",
     "moving_row",
+    "sweep",
     "differences",
     "loose_view",
     "loose_loop",

@@ -66,6 +66,51 @@ class Recurrences(Simple):
             Block(E(f"for {i} in range(len({t}) - {step})"), (term,), loop=True),
         ]
 
+    def _sweep(self, scope: Scope, depth: int) -> list[Statement]:
+        """A fresh matrix that is swept in place, along its rows or from column to column, and what its turns add up."""
+        d = self.dice
+        if depth > 1:
+            return []
+        t, s, i, j = (self.names.new(letter) for letter in "tsij")
+        rows, columns = d.pick([(9, 15), (6, 13), (11, 5)])
+        made = E(f"0.3 * np.cos(1.0 * {i} + 0.7 * {j}) + 0.1 * {{0}}", (self.write.atom(scope),))
+        down, right = d.chance(0.7), d.chance(0.7)
+        outer, inner = d.pick([(i, j), (i, j), (j, i)])
+        heads = {
+            i: f"range(1, {rows - 1})" if down else f"range({rows - 2}, 0, -1)",
+            j: f"range(1, {columns - 1})" if right else f"range({columns - 2}, 0, -1)",
+        }
+        before = f"{t}[{i}, {j} - 1]" if right else f"{t}[{i}, {j} + 1]"
+        own = [f"{t}[{i}, {j}]", before, f"np.sin({t}[{i}, {j}])"]
+        near = (
+            own
+            if outer == j
+            else [f"{t}[{i} {a}, {j} {b}]" for a in ("- 1", "+ 1") for b in ("- 1", "+ 0", "+ 1")]
+        )
+        terms = f"0.4 * {before} + 0.2 * {d.pick(near)} * {d.pick([*own, '1.0'])} - 0.1 * {d.pick(near)}"
+        body = [Line(E(f"{t}[{i}, {j}] = {terms}"))]
+        if d.chance(0.4):
+            body.append(Line(E(f"{s} {d.pick(['+= 0.1 *', '= 0.9 * ' + s + ' + 0.1 *'])} {t}[{i}, {j}]")))
+        around = [Line(E(f"{s} += 0.01 * {t}[0, 0]"))] if d.chance(0.2) else []
+        sweep = Block(
+            E(f"for {outer} in {heads[outer]}"),
+            (*around, Block(E(f"for {inner} in {heads[inner]}"), tuple(body), loop=True)),
+            loop=True,
+        )
+        fill = Block(
+            E(f"for {j} in range({columns})"), (Line(E(f"{t}[{i}, {j}] = {{0}}", (made,))),), loop=True
+        )
+        at = d.pick(["-2, -2", "1, -2", "-2, 1"])
+        first: list[Statement] = [
+            Line(E(f"{t} = np.zeros(({rows}, {columns}))")),
+            Block(E(f"for {i} in range({rows})"), (fill,), loop=True),
+            Line(E(f"{s} = 0.1")),
+            self._again(sweep),
+            Line(E(f"{s} += {t}[{at}]")),
+        ]
+        scope.floats.append(s)
+        return first
+
     def _again(self, loop: Block) -> Statement:
         """The loop, or the loop in one of a few turns."""
         if not self.dice.chance(0.4):
