@@ -67,7 +67,6 @@ from adjit.transform.steady import steady
 from adjit.transform.stride import stride
 from adjit.transform.through import through
 from adjit.transform.unread import unread
-from adjit.transform.wavefront import wavefront
 from adjit.transform.windows import windows
 
 _MOST_ROUNDS = 200
@@ -281,7 +280,7 @@ def _ordered(
 
 def _in_parts(backward: Function) -> Function:
     """The reverse function with its parallel loops in parts, its turns tied together by what one hands to the next."""
-    return clean(carry(defer_stores(signs(wavefront(abreast(both_ways(ascend(lift(parts(backward))))))))))
+    return clean(carry(defer_stores(signs(abreast(both_ways(ascend(lift(parts(backward)))))))))
 
 
 def _held(function: Function, clear: Iterable[Sym]) -> tuple[Function, frozenset[Sym]]:
