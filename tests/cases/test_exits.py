@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numba import njit
 
 import adjit as aj
 
@@ -177,3 +178,23 @@ def test_an_array_that_is_new_on_one_side_of_a_branch() -> None:
     x = np.array([0.3, 0.5, 0.7])
     np.testing.assert_allclose(aj.grad(one_side_is_new)(x, 1), [0.6, 0, 0])
     np.testing.assert_allclose(aj.grad(one_side_is_new)(x, 0), [1, 0, 0])
+
+
+@njit
+def number_after_a_loop_that_returns(a, n):
+    if n >= 3:
+        for _ in range(n % 4):
+            return -0.5
+        s = n >> 1
+    else:
+        s = a[n]
+    return s + a[0]
+
+
+@pytest.mark.parametrize("n", [1, 3, 4])
+def test_a_number_that_an_exit_leaves_unbound_is_cast(n: int, uncompiled: None) -> None:
+    """An integer on one path and a float on the other was cast where no path had bound it (UnboundLocalError in plain Python)."""
+    a = np.array([0.3, -0.7, 1.1])
+    value, tangent = aj.jvp(number_after_a_loop_that_returns, (a, n), (np.ones(3), None))
+    assert value == pytest.approx(number_after_a_loop_that_returns.py_func(a, n))
+    assert tangent == pytest.approx({1: 2.0, 3: 0.0, 4: 1.0}[n])

@@ -296,6 +296,8 @@ class Printer:
             return
         match stmt:
             case Let() | Load():
+                if isinstance(stmt, Let) and stmt.op == "cast":  # of what a branch's paths leave, read or not
+                    self._copied.update(self.variables.of(r) for a in stmt.args for r in self.plan.leaves(a))
                 self.line(self.show.assigned(self.name(stmt.target), stmt), stmt.span)
             case Store() if _in_lanes(stmt):
                 where, value = self.show.place(stmt.index), self.show.text(stmt.value)
@@ -464,8 +466,7 @@ class Printer:
             plain = isinstance(v, Sym) and v not in self.plan.nested
             if plain and reads == {self.name(s)}:
                 continue
-            if plain and isinstance(v, Sym):
-                self._copied.add(self.variables.of(v))
+            self._copied.update(self.variables.of(r) for r in self.plan.leaves(v))
             pending.append(Copy(self.name(s), v, frozenset(reads)))
         for group in in_order(pending):
             if len(group) == 1:
