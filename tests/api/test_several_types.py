@@ -331,18 +331,75 @@ def test_the_negative_exponent_of_an_unsigned_base_raises(uncompiled: None) -> N
         aj.grad(f)(1.0, np.array([3], np.uint64), -1)
 
 
+def test_floats_by_path(uncompiled: None) -> None:
+    """A float that may be Python's or NumPy's, integers beside floats and beside bools."""
+    u, y = np.array([100, 3], np.uint8), np.array([1.5, -2.0])
+
+    def accumulated(x, n):
+        s = 0.0
+        for i in range(n):
+            s += y[i]
+        return x * s * ((x > 0) + (x > 1)) + (s > 0) * (s > 1) + (2 if s > 1 else 3)
+
+    def integers(x, n):
+        k = u[0] if n > 1 else 0.25
+        b = n if n > 5 else y[0] > 0
+        return x * (k * 2 - 1) + (k > 2) * x + k / 3 + b * 3 + (b > 0)
+
+    for f in (accumulated, integers):
+        for n in (0, 1, 2):
+            _agree_on_the_value(f, (0.5, n))
+
+    def doubled(x, y, n):
+        m = max(x, y[0])
+        return ((m > 0) + (m > 1)) * x
+
+    def mixed(x, y, n):
+        k = n if n > 2 else y[0] > 0
+        return ((k > 0) + (k > 0)) * x
+
+    for f in (doubled, mixed):
+        with pytest.raises(
+            aj.UnsupportedError, match=r"`\+` for \(bool or a Python bool.* depends on the path"
+        ):
+            aj.grad(f)(2.0, y, 3)
+
+    def wraps(x, n):
+        k = max(u[0], 0.5) if n else 0.25
+        return x * (k + 200)
+
+    assert aj.value_and_grad(wraps)(1.0, 0)[0] == 200.25
+    with pytest.raises(OverflowError, match="is a uint8 of NumPy on another path"):
+        aj.grad(wraps)(1.0, 1)  # 44 in Python, of a uint8
+
+
+def test_a_float_times_a_bool_of_numpy_compares_as_numpys(uncompiled: None) -> None:
+    def f(x, y):
+        z = x * (y[0] > 0)
+        return ((z > 0) + (z > 1)) * x + (~(z > 0)) * x
+
+    _agree_on_the_value(f, (1.5, np.ones(1)))
+
+
+def _agree_on_the_value(f: Any, args: tuple[Any, ...]) -> None:
+    assert aj.value_and_grad(f)(*args)[0] == pytest.approx(float(f(*args)), rel=1e-14)
+
+
 class _Programs:
-    """Random functions of integers of several types."""
+    """Random functions of integers of several types, half of them with floats and bools."""
 
     def __init__(self, seed: int):
         self._random = random.Random(seed)
+        self._floats = self._random.choice(
+            ((), (0.5, "x", "y[0]", "y[1] > 0", "x > 1", "(y[0] > 0)", "float(l)"))
+        )
 
     def _one(self, *several: object) -> str:
         return str(self._random.choice(several))
 
     def _expression(self, depth: int = 2) -> str:
         if depth == 0 or self._random.random() < 0.25:
-            literal = self._one(0, 1, 2, 3, -1, -2, 5, 100)
+            literal = self._one(0, 1, 2, 3, -1, -2, 5, 100, *self._floats)
             return self._one("k", "l", "n", "m", "u[0]", "u[1]", "v[0]", "w[1]", literal)
         a, b = self._expression(depth - 1), self._expression(depth - 1)
         return self._one(
@@ -353,7 +410,7 @@ class _Programs:
         )  # fmt: skip
 
     def source(self) -> str:
-        lines = ["def f(x, l, n, u, v, w):", "    k = 0", "    m = 3"]
+        lines = ["def f(x, l, n, u, v, w, y):", "    k = 0", "    m = 3"]
         for _ in range(self._random.randint(2, 6)):
             to, kind = self._one("k", "m"), self._random.random()
             if kind < 0.5:
@@ -374,7 +431,7 @@ class _Programs:
             return np.array([self._random.choice(numbers) for _ in range(2)], dtype)
 
         l, n = self._random.choice((-4, 0, 3, 5, 200)), self._random.choice((1, 2, -1, 7))
-        return 1.5, l, n, array(), array(), array()
+        return 1.5, l, n, array(), array(), array(), np.array([2.5, self._random.choice((-1.0, 3.0))])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -391,7 +448,7 @@ def test_random_programs(seed: int, uncompiled: None) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 wanted = float(scope["f"](*args))
-        except OverflowError:
+        except (OverflowError, TypeError):  # NumPy has no `-` of bools, nor `&` of floats
             continue
         try:
             value, _ = aj.value_and_grad(scope["f"])(*args)

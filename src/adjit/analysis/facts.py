@@ -21,6 +21,8 @@ class Fact:
     another: Numba computes `x * (a * a)` of int8 with an int64 `a * a`, and makes an array of int8 of a lone `a * a`.
     bounds: of a weak integer that comes of literals alone, the least and the greatest that it can be.
     among: the facts of which one holds on each path, where they are several; `type` is what holds them all.
+    numpys: of a weak float that is NumPy's all the same, whose comparisons are NumPy's bools: a float in Python times
+    one of those, which takes the dtype of what it meets so that single precision stays that.
     """
 
     type: Type
@@ -28,20 +30,30 @@ class Fact:
     element: Scalar | None = None
     bounds: tuple[int, int] | None = None
     among: tuple[Fact, ...] = ()
+    numpys: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Where an operation raises: unless the operands that must fit the type do so, and if `wraps` the result too.
+
+    ranges: that holds for whole operands that lie in these (None: any number), on whose type the result would depend.
+    """
+
+    type: Scalar
+    fit: tuple[bool, ...]
+    ranges: tuple[tuple[int, int] | None, ...]
+    wraps: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """How one operation is typed: casts of operands (None: as it is), Numba's result, the final result.
-
-    splits: what must not happen, since the result would depend on the path: operands that lie in the first types
-    (None: any) with a result that does not lie in the last one.
-    """
+    """How one operation is typed: casts of operands (None: as it is), Numba's result, the final result."""
 
     casts: tuple[Scalar | None, ...]
     raw: Scalar
     result: Fact
-    splits: tuple[tuple[tuple[Scalar | None, ...], Scalar], ...] = ()
+    splits: tuple[Split, ...] = ()
 
 
 def parts(fact: Fact) -> tuple[Fact, ...]:
@@ -51,7 +63,8 @@ def parts(fact: Fact) -> tuple[Fact, ...]:
 
 def are_numpy_bools(facts: tuple[Fact, ...]) -> bool:
     """Whether all are bools, and one at least is NumPy's, on every path."""
-    return all(f.type == BOOL and not f.among for f in facts) and not all(f.weak for f in facts)
+    bools = all(f.type == BOOL for f in facts)
+    return bools and any(all(not p.weak for p in parts(f)) for f in facts)
 
 
 @lru_cache(maxsize=4096)
@@ -65,7 +78,8 @@ def promote(facts: tuple[Fact, ...]) -> Fact | None:
         strong = [t for t in strong if t.kind != "b"]  # a float in Python times a truth value stays weak
     if not strong:
         got = numba_types.unify(*(f.type for f in facts))
-        return None if got is None else Fact(got, True)
+        own = any(f.numpys or not f.weak for f in facts)
+        return None if got is None else Fact(got, True, numpys=own)
     weak = [_python_zero(f.type) for f in facts if f.weak and isinstance(f.type, Scalar)]
     try:
         dtype = np.result_type(*strong, *weak)

@@ -17,7 +17,18 @@ from adjit.analysis import numba_types, several
 from adjit.analysis.facts import Fact, Typing, are_numpy_bools, promote
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Const, Let
-from adjit.ir.spellings import BY_NUMBA, CONVERSIONS, ELEMENT, INDEX, MADE, OF_BOOLS, OPERATOR, OWN, WHOLE
+from adjit.ir.spellings import (
+    BY_NUMBA,
+    CLIPPED,
+    CONVERSIONS,
+    ELEMENT,
+    INDEX,
+    MADE,
+    OF_BOOLS,
+    OPERATOR,
+    OWN,
+    WHOLE,
+)
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar, Type
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
@@ -31,7 +42,7 @@ _ALIASES = frozenset({"math.fmod", "math.cbrt"})
 def spelling_of(let: Let) -> str | None:
     """The dotted name of the function that the statement calls; None for operators and adjit's own helpers."""
     if let.fn is not None and let.fn not in _ALIASES:
-        return let.fn
+        return CLIPPED.get(let.fn, let.fn)
     if let.op in OPERATORS:
         return None
     from adjit import rules
@@ -145,6 +156,8 @@ def meant(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Let:
     """
     if let.fn == BY_NUMBA:
         return replace(let, fn=None)
+    if let.fn in CLIPPED:
+        return replace(let, fn=CLIPPED[let.fn])
     if numpy_rules and let.op in OF_BOOLS and are_numpy_bools(facts):
         return replace(let, op=OF_BOOLS[let.op], fn=None)
     return let
@@ -152,8 +165,11 @@ def meant(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Let:
 
 def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
     """How the operation is typed, as `meant`, or None where Numba has no such operation, or NumPy none."""
-    by_numba = let.fn == BY_NUMBA
-    let = meant(let, facts, numpy_rules)
+    by_numba, written = let.fn == BY_NUMBA, let
+    let = let if let.fn in CLIPPED else meant(let, facts, numpy_rules)
+    if let.op != written.op:
+        raw = _ask(let, tuple(f.type for f in facts))
+        return None if raw is None else Typing((None,) * len(facts), raw, Fact(raw))
     if by_numba and all(f.type == BOOL for f in facts):
         raw = _ask(let, tuple(f.type for f in facts))
         return None if raw is None else Typing((None,) * len(facts), raw, Fact(raw, numpy_rules))
@@ -202,7 +218,7 @@ def _found_conversion(let: Let, fact: Fact) -> Typing | None:
     if let.fn == INDEX:
         return Typing((None,), INT64, Fact(INT64))
     if let.fn == MADE or (let.fn == OWN and type_.is_integral):
-        return Typing((None,), type_, Fact(type_))
+        return Typing((None,), type_, _own(fact))
     if let.fn == OWN:
         return Typing((None,), type_, fact)
     if let.fn == ELEMENT:
@@ -212,6 +228,12 @@ def _found_conversion(let: Let, fact: Fact) -> Typing | None:
     elif type_.is_bool or _is_small(type_):
         type_ = UINT64 if type_.is_unsigned else INT64
     return Typing((None,), type_, Fact(type_, fact.weak and type_ == fact.type))
+
+
+def _own(fact: Fact) -> Fact:
+    """The same number as NumPy's."""
+    several_ = several.merged(Fact(p.type) for p in fact.among) if fact.among else None
+    return Fact(fact.type) if several_ is None else replace(several_, type=fact.type)
 
 
 def _is_small(type: Scalar) -> bool:
@@ -224,9 +246,13 @@ def _unsigned_power(typing: Typing) -> Typing:
     Numba tells LLVM that products of signed integers do not overflow.
     """
     result = typing.result.type
-    if typing.splits or not isinstance(result, Scalar) or not (_is_small(result) or result == UINT64):
+    if (
+        any(s.wraps for s in typing.splits)
+        or not isinstance(result, Scalar)
+        or not (_is_small(result) or result == UINT64)
+    ):
         return typing
-    return Typing((UINT64, UINT64), UINT64, typing.result)
+    return Typing((UINT64, UINT64), UINT64, typing.result, typing.splits)
 
 
 def _in_64_bits(let: Let, facts: tuple[Fact, ...], typing: Typing) -> Typing:
@@ -237,11 +263,11 @@ def _in_64_bits(let: Let, facts: tuple[Fact, ...], typing: Typing) -> Typing:
     """
     wide = UINT64 if typing.raw.is_unsigned else INT64
     if _ask(replace(let, fn=None), tuple(f.type for f in facts)) == wide and let.op in _OPERATORS:
-        return Typing((None,) * len(facts), wide, typing.result)
+        return Typing((None,) * len(facts), wide, typing.result, typing.splits)
     casts = tuple(None if f.type == wide else wide for f in facts)
     if _ask(let, (wide,) * len(facts)) != wide:
         return typing
-    return Typing(casts, wide, typing.result)
+    return Typing(casts, wide, typing.result, typing.splits)
 
 
 def _type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
@@ -292,19 +318,27 @@ def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     if raw.is_bool:
         return Typing(casts, raw, _truth(let, facts))
     if let.fn in _PYTHON_INTS and raw.is_int:
-        return Typing(casts, raw, Fact(raw, True))
+        small = isinstance(facts[0].type, Scalar) and facts[0].type.itemsize < 8
+        return Typing(casts, raw, Fact(INT64 if small else raw, True))
     if common is None:
         return Typing(casts, raw, Fact(raw))
     if common.weak and not _of_numpy(let):
-        return Typing(casts, raw, Fact(raw, True, bounds=several.bounds_of(let.op, facts)))
+        bounds = several.bounds_of(let.op, facts)
+        return Typing(casts, raw, Fact(raw, True, bounds=bounds, numpys=common.numpys and not raw.is_int))
     if (let.fn or "").startswith("math.") and raw == FLOAT64:
         return Typing(casts, raw, Fact(raw, True))
     assert isinstance(common.type, Scalar)
     narrow = raw.is_int and common.type.is_int and not common.weak
-    return Typing(casts, raw, Fact(common.type if narrow else raw))
+    splits = several.must_fit(facts, common.type) if narrow and not _takes_all(let) else ()
+    return Typing(casts, raw, Fact(common.type if narrow else raw), splits)
 
 
 _EXTREMES = frozenset({"max", "min", "maximum", "minimum", "fmax", "fmin"})
+
+
+def _takes_all(let: Let) -> bool:
+    """Whether Python's integers need not be of the type of the result: they are chosen by their values, or wrap."""
+    return let.op == "select" or (let.op in _EXTREMES and (not _of_numpy(let) or let.fn in CLIPPED))
 
 
 def misfit(let: Let, facts: tuple[Fact, ...], common: Fact) -> str | None:
@@ -312,7 +346,7 @@ def misfit(let: Let, facts: tuple[Fact, ...], common: Fact) -> str | None:
     type_ = common.type
     if common.weak or not isinstance(type_, Scalar) or not type_.is_int or let.op == "select":
         return None  # `np.where` wraps
-    if let.op in _EXTREMES:  # in 64 bits, of which `np.clip` is made that takes them all
+    if let.op in _EXTREMES and _takes_all(let):  # in 64 bits
         loose = type_ == UINT64 and any(
             f.weak and f.type == INT64 and not several.fits(f.bounds, UINT64) for f in facts
         )
@@ -324,12 +358,13 @@ def misfit(let: Let, facts: tuple[Fact, ...], common: Fact) -> str | None:
 
 def _of_numpy(let: Let) -> bool:
     """Whether it is a call of a NumPy function."""
-    return (let.fn or "").startswith(("numpy.", "np."))
+    return (let.fn or "").startswith(("numpy.", "np.")) or let.fn in CLIPPED
 
 
 def _truth(let: Let, facts: tuple[Fact, ...]) -> Fact:
     """A truth value: Python's own bool of `not`, and where no operand is a number of NumPy's."""
-    return Fact(BOOL, not _of_numpy(let) and (let.op == "not_" or all(f.weak for f in facts)))
+    of_python = let.op == "not_" or all(f.weak and not f.numpys for f in facts)
+    return Fact(BOOL, of_python and not _of_numpy(let))
 
 
 def _whole_inverse(let: Let, common: Fact) -> bool:

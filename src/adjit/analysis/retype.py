@@ -7,16 +7,16 @@ x: float32, y = mul(0.5, x)             ->   y = mul(0.5:float32, x)          (N
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from adjit.analysis import numba_types
-from adjit.analysis.facts import Fact, Typing, are_numpy_bools, promote
+from adjit.analysis.facts import Fact, are_numpy_bools, parts, promote
+from adjit.analysis.integer_tests import IntegerTests
 from adjit.analysis.numba_types import to_numba
 from adjit.analysis.promotion import meant, misfit, spelled_as, spelling_of, type_let
-from adjit.analysis.several import ambiguous, limits, loose, merged
+from adjit.analysis.several import ambiguous, fits, loose, merged
 from adjit.errors import UnsupportedError
-from adjit.ir.builder import Builder, const_of
+from adjit.ir.builder import Builder
 from adjit.ir.core import (
     Alloc,
     Atom,
@@ -55,7 +55,9 @@ if TYPE_CHECKING:
 
 _PYTHON = ("a Python integer", "a Python bool")
 _CONVERT = "convert it to one type where it is set: int(...), np.int64(...)"
-_DEPENDS = "a Python integer here is a {} of NumPy on another path, which this result does not fit: convert it, int(k)"
+
+_SEEN = (Store, Call, Custom, Derive, RefAppend, Raise)
+"""Statements after which it shows that a function was begun."""
 
 _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**", "neg": "-",
@@ -112,7 +114,7 @@ class Retyper:
         self._called = called
         self._typed: dict[Sym, Sym] = {}
         self._out: list[Stmt] = []
-        self._parallel = 0  # enclosing parallel loops
+        self._tests = IntegerTests()
 
     def function(self, f: Function) -> Function:
         params = tuple(self._sym(p, f.span) for p in f.params)
@@ -234,6 +236,12 @@ class Retyper:
         return built, cast, flag
 
     def _stmt(self, stmt: Stmt) -> Stmt:
+        made = self._rebuilt(stmt)
+        if isinstance(stmt, _SEEN):
+            self._tests.seen()
+        return made
+
+    def _rebuilt(self, stmt: Stmt) -> Stmt:
         span = stmt.span
         match stmt:
             case Let():
@@ -246,6 +254,7 @@ class Retyper:
                 self._check_store(stmt)
                 array, index = self._sym(stmt.array, span), self._atoms(stmt.index, span)
                 value = self._atom(stmt.value, span)
+                self._fits_array(stmt.value, array.type, span)
                 return replace(stmt, array=array, index=index, value=value, fills=False)
             case View():
                 return self._view(stmt)
@@ -326,8 +335,8 @@ class Retyper:
         """The operation, in the open block what must come before it."""
         args = self._atoms(let.args, let.span)
         facts = tuple(self.inference.fact(a) or Fact(b.type) for a, b in zip(let.args, args, strict=True))
-        let = meant(let, facts, self.numpy_rules)
         typing = type_let(let, facts, self.numpy_rules)
+        let = meant(let, facts, self.numpy_rules)
         if typing is None:
             raise _no_operation(let, facts)
         cast = tuple(
@@ -337,27 +346,28 @@ class Retyper:
         fn = spelled_as(let, tuple(a.type for a in cast), typing.raw)
         if self.numpy_rules and let.op == "pow" and typing.raw.is_int:
             fn = None  # Numba's `np.power` of integers is one of floats
-        if typing.raw == target.type and not typing.splits:
+        self._out += self._tests.fit(typing.splits, args, let.span)
+        if typing.raw == target.type and not any(s.wraps for s in typing.splits):
             return replace(let, target=target, args=cast, fn=fn)
         wide = Sym(target.name, typing.raw)
         self._out.append(replace(let, target=wide, args=cast, fn=fn))
-        if typing.splits:
-            self._agree(let, cast, wide, typing)
+        self._out += self._tests.agree(typing.splits, cast, wide, let.span)
         return Let(target, "cast", (wide,), None, let.span)
 
-    def _agree(self, let: Let, args: tuple[Atom, ...], result: Atom, typing: Typing) -> None:
-        """Raise where the result would depend on which of its types an operand has. Turns that run at once do not."""
-        if self._parallel:
+    def _fits_array(self, value: Atom, type: Type, span: Span) -> None:
+        """Refuse, or raise, where Python's integer is none of the array's elements, as NumPy does."""
+        fact = self.inference.fact(value)
+        dtype = type.dtype if isinstance(type, Array) else type
+        if not self.numpy_rules or fact is None or not isinstance(dtype, Scalar) or not dtype.is_int:
             return
-        b = Builder(let.span, simplify=True)
-        for types, type in typing.splits:
-            fits = [_lies_in(b, a, t) for a, t in zip(args, types, strict=True) if t is not None]
-            beyond = b.op("not_", _lies_in(b, result, type))
-            told = let.span.told(_DEPENDS.format(type))
-            b.if_(
-                reduce(partial(b.op, "and_"), [*fits, beyond]), (Raise("OverflowError", (told,), let.span),)
-            )
-        self._out += b.block()
+        weak = [p for p in parts(fact) if p.weak and p.type != BOOL and not fits(p.bounds, dtype)]
+        if not isinstance(fact.type, Scalar) or not fact.type.is_int or not weak:
+            return
+        if isinstance(value, Const):
+            reason = f"{value.value} is out of bounds for {dtype}: NumPy raises OverflowError"
+            raise UnsupportedError(reason, "store a number that the array holds", span)
+        if dtype.itemsize < 4:
+            self._out += self._tests.require(dtype, [self._atom(value, span)], span)
 
     def _convert(self, let: Let) -> None:
         """A conversion to a type that was found: a number that has it stands for the result."""
@@ -398,6 +408,8 @@ class Retyper:
             and not alloc.target.type.dtype.known
         ):
             self._check_element(alloc.fill, span)
+        if alloc.fill is not None:
+            self._fits_array(alloc.fill, target.type, span)
         fill = None if alloc.fill is None else self._cast(alloc.fill, target.type.dtype, span)
         if alloc.target.type.layout == "C":  # type: ignore[union-attr]
             like = None  # it gave the dtype
@@ -414,9 +426,8 @@ class Retyper:
         inits = tuple(self._cast(a, p.type, span) for a, p in zip(loop.inits, params, strict=True))
         lo, hi, step = (None if b is None else self._bound(b, span) for b in (loop.lo, loop.hi, loop.step))
         index = None if loop.index is None else self._sym(loop.index, span)
-        self._parallel += loop.parallel
-        body, nexts, stop = self._branch(loop.body, loop.nexts, params, loop.stop, span)
-        self._parallel -= loop.parallel
+        with self._tests.turns(loop, (lo, hi, step), self._out):
+            body, nexts, stop = self._branch(loop.body, loop.nexts, params, loop.stop, span)
         flows = (params, inits, body, nexts, results, stop)
         said = (loop.at_once, loop.parallel, loop.note, loop.asked, loop.free)
         return Loop(index, lo, hi, step, *flows, span, *said)
@@ -434,8 +445,9 @@ class Retyper:
         for flows in (stmt.then_values, stmt.else_values):
             for r, a in zip(results, flows, strict=True):
                 self._check_flow(r, a, span)
-        then, then_values, _ = self._branch(stmt.then, stmt.then_values, results, None, span)
-        els, else_values, _ = self._branch(stmt.els, stmt.else_values, results, None, span)
+        with self._tests.branch():
+            then, then_values, _ = self._branch(stmt.then, stmt.then_values, results, None, span)
+            els, else_values, _ = self._branch(stmt.els, stmt.else_values, results, None, span)
         return If(cond, then, els, then_values, else_values, results, span)
 
     def _check_flow(self, s: Sym, a: Atom, span: Span) -> None:
@@ -496,11 +508,6 @@ def _converted(b: Builder, a: Atom, dtype: Scalar) -> Atom:
 
 def _shown(type: Type) -> str:
     return str(to_numba(type)) if type.known else str(type)
-
-
-def _lies_in(b: Builder, a: Atom, type: Scalar) -> Atom:
-    least, most = limits(type)
-    return b.op("and_", b.op("le", const_of(least, INT64), a), b.op("le", a, const_of(most, INT64)))
 
 
 def _no_operation(let: Let, facts: tuple[Fact, ...]) -> UnsupportedError:

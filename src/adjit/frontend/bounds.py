@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from adjit.frontend.arguments import Handler, bound
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import NONE, Elements, Place, Value
 from adjit.ir.core import ZERO, Atom, Const
+from adjit.ir.spellings import CLIPPED
 from adjit.ir.types import BOOL, FLOAT64
 
 Given = dict[str, Value]
@@ -40,12 +43,18 @@ def clip(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
     return _of_dtype(lx, value, source)
 
 
-def _bounded(lx: Lowering, f: object, value: Value, bound_: Value, node: ast.AST) -> Value:
+_CLIPS: dict[Callable[..., Any], str] = dict(zip((np.maximum, np.minimum), CLIPPED, strict=True))
+
+
+def _bounded(lx: Lowering, f: Callable[..., Any], value: Value, bound_: Value, node: ast.AST) -> Value:
     if not elements.is_whole(value) and not elements.is_whole(bound_):
         pair = tuple(expressions.number(lx, v, node) for v in (value, bound_))
-        return calls.apply_rule(lx, f, pair, node)  # type: ignore[arg-type]
+        if f in _CLIPS:
+            with lx.at(node):
+                return lx.let(f.__name__, *pair, fn=_CLIPS[f])
+        return calls.apply_rule(lx, f, pair, node)
     op = f.__name__ if isinstance(f, np.ufunc) else "max" if f is max else "min"
-    return elements.apply(lx, op, (value, bound_), node, f"numpy.{op}" if isinstance(f, np.ufunc) else op)
+    return elements.apply(lx, op, (value, bound_), node, _CLIPS.get(f, op))
 
 
 def _of_dtype(lx: Lowering, value: Elements, source: Value) -> Elements:

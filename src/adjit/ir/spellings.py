@@ -20,6 +20,9 @@ the type of the array."""
 BY_NUMBA = "by numba"
 """The spelling of an operator in a dispatcher that a plain function calls."""
 
+CLIPPED = {"clip, low": "numpy.maximum", "clip, high": "numpy.minimum"}
+"""The spellings of what `np.clip` is made of, which takes any of Python's integers as a bound, and what they mean."""
+
 ELEMENT, SUMMED, INDEX, MADE, OWN = CONVERSIONS = ("element", "summed", "index", "made", "own")
 """Conversions to a type that is found with the types: to the element type of an array of such numbers, to the type in
 which such numbers are added up, of an integer to int64, of Python's number to NumPy's own, and of an integer or a bool
