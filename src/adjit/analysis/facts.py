@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from adjit.analysis import numba_types
-from adjit.ir.types import BOOL, Scalar, Type
+from adjit.ir.types import BOOL, INT64, UINT64, Scalar, Type
 
 _ZEROS = {"bool": False, "int": 0, "float": 0.0, "complex": 0j}
 
@@ -77,6 +77,10 @@ def promote(facts: tuple[Fact, ...]) -> Fact | None:
     if any(f.weak and f.type.differentiable for f in facts if isinstance(f.type, Scalar)):
         strong = [t for t in strong if t.kind != "b"]  # a float in Python times a truth value stays weak
     if not strong:
+        whole = all(isinstance(f.type, Scalar) and f.type.is_int for f in facts)
+        if whole and {f.type for f in facts} == {INT64, UINT64}:  # Numba's is a float
+            signed = any(f.type == INT64 and (f.bounds is None or f.bounds[0] < 0) for f in facts)
+            return Fact(INT64 if signed else UINT64, True)
         got = numba_types.unify(*(f.type for f in facts))
         own = any(f.numpys or not f.weak for f in facts)
         return None if got is None else Fact(got, True, numpys=own)

@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adjit.analysis import numba_types, several
-from adjit.analysis.facts import Fact, Typing, are_numpy_bools, promote
+from adjit.analysis.facts import Fact, Split, Typing, are_numpy_bools, promote
 from adjit.analysis.numba_types import OPERATORS, callable_of, resolve, to_numba
 from adjit.ir.core import Const, Let
 from adjit.ir.spellings import (
-    BY_NUMBA,
+    BOXED,
     CLIPPED,
     CONVERSIONS,
     ELEMENT,
@@ -150,12 +150,7 @@ _NOT_OF_BOOLS = frozenset({"sub", "neg", "pos", "abs"})
 
 
 def meant(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Let:
-    """The operation itself: of two of NumPy's bools `+` is `|` and `*` is `&`, and `~` of one is `not`.
-
-    Not in a dispatcher that a plain function calls (BY_NUMBA), where they are numbers.
-    """
-    if let.fn == BY_NUMBA:
-        return replace(let, fn=None)
+    """The operation itself: of two of NumPy's bools `+` is `|` and `*` is `&`, and `~` of one is `not`."""
     if let.fn in CLIPPED:
         return replace(let, fn=CLIPPED[let.fn])
     if numpy_rules and let.op in OF_BOOLS and are_numpy_bools(facts):
@@ -165,14 +160,11 @@ def meant(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Let:
 
 def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
     """How the operation is typed, as `meant`, or None where Numba has no such operation, or NumPy none."""
-    by_numba, written = let.fn == BY_NUMBA, let
+    written = let
     let = let if let.fn in CLIPPED else meant(let, facts, numpy_rules)
     if let.op != written.op:
         raw = _ask(let, tuple(f.type for f in facts))
         return None if raw is None else Typing((None,) * len(facts), raw, Fact(raw))
-    if by_numba and all(f.type == BOOL for f in facts):
-        raw = _ask(let, tuple(f.type for f in facts))
-        return None if raw is None else Typing((None,) * len(facts), raw, Fact(raw, numpy_rules))
     if let.op == "cast" and let.fn in CONVERSIONS:
         return _found_conversion(let, facts[0])
     if let.fn == OPERATOR and not numpy_rules:
@@ -217,6 +209,10 @@ def _found_conversion(let: Let, fact: Fact) -> Typing | None:
         return None
     if let.fn == INDEX:
         return Typing((None,), INT64, Fact(INT64))
+    if let.fn == BOXED:
+        boxed = several.boxed(fact)
+        assert isinstance(boxed.type, Scalar)
+        return Typing((None,), boxed.type, boxed)
     if let.fn == MADE or (let.fn == OWN and type_.is_integral):
         return Typing((None,), type_, _own(fact))
     if let.fn == OWN:
@@ -306,6 +302,11 @@ def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     if let.op == "sign" and common is not None and isinstance(common.type, Scalar) and common.type.is_complex:
         return None  # NumPy 2's is z/abs(z); Numba has NumPy 1's
     casts = tuple(_operand_cast(let, k, f, common) for k, f in enumerate(facts))
+    splits: tuple[Split, ...] = ()
+    if common is not None and common.weak and {f.type for f in facts} == {INT64, UINT64} and let.op != "div":
+        whole = INT64 if common.type == INT64 else UINT64
+        casts = tuple(None if f.type == whole else whole for f in facts)
+        splits = several.must_fit(facts, INT64) if common.type == INT64 else ()
     if let.op == "pow" and common is not None and common.weak and _whole_inverse(let, common):
         casts, common = (FLOAT64, None), Fact(FLOAT64, True)
     cast_facts = tuple(f if c is None else Fact(c) for f, c in zip(facts, casts, strict=True))
@@ -324,7 +325,8 @@ def _type_weakly(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
         return Typing(casts, raw, Fact(raw))
     if common.weak and not _of_numpy(let):
         bounds = several.bounds_of(let.op, facts)
-        return Typing(casts, raw, Fact(raw, True, bounds=bounds, numpys=common.numpys and not raw.is_int))
+        weak = Fact(raw, True, bounds=bounds, numpys=common.numpys and not raw.is_int)
+        return Typing(casts, raw, weak, splits)
     if (let.fn or "").startswith("math.") and raw == FLOAT64:
         return Typing(casts, raw, Fact(raw, True))
     assert isinstance(common.type, Scalar)

@@ -110,7 +110,7 @@ class Retyper:
 
     def __init__(self, inference: Inference, called: list[Instance]):
         self.inference = inference
-        self.numpy_rules = inference.numpy_rules
+        self._numpy_rules = inference.rules
         self._called = called
         self._typed: dict[Sym, Sym] = {}
         self._out: list[Stmt] = []
@@ -254,8 +254,9 @@ class Retyper:
                 self._check_store(stmt)
                 array, index = self._sym(stmt.array, span), self._atoms(stmt.index, span)
                 value = self._atom(stmt.value, span)
-                self._fits_array(stmt.value, array.type, span)
-                return replace(stmt, array=array, index=index, value=value, fills=False)
+                if not stmt.wraps:
+                    self._fits_array(stmt.value, array.type, span)
+                return replace(stmt, array=array, index=index, value=value, fills=False, wraps=False)
             case View():
                 return self._view(stmt)
             case Alloc():
@@ -293,7 +294,7 @@ class Retyper:
         args = self._atoms(stmt.args, stmt.span)
         dtypes = tuple(dtype_of(a) for a in args if isinstance(a.type, Array))
         common = numba_types.promoted(dtypes)
-        if not self.numpy_rules and len(set(dtypes)) > 1:
+        if not self._numpy_rules(stmt.outs[0]) and len(set(dtypes)) > 1:
             shown = ", ".join(str(to_numba(a.type)) for a in args)
             raise UnsupportedError(f"Numba has no `{stmt.op}` for ({shown})", "convert by .astype", stmt.span)
         b, rule = Builder(stmt.span), linear.get(stmt.op)
@@ -335,8 +336,9 @@ class Retyper:
         """The operation, in the open block what must come before it."""
         args = self._atoms(let.args, let.span)
         facts = tuple(self.inference.fact(a) or Fact(b.type) for a, b in zip(let.args, args, strict=True))
-        typing = type_let(let, facts, self.numpy_rules)
-        let = meant(let, facts, self.numpy_rules)
+        numpy_rules = self._numpy_rules(let.target)
+        typing = type_let(let, facts, numpy_rules)
+        let = meant(let, facts, numpy_rules)
         if typing is None:
             raise _no_operation(let, facts)
         cast = tuple(
@@ -344,7 +346,7 @@ class Retyper:
         )
         target = self._sym(let.target, let.span)
         fn = spelled_as(let, tuple(a.type for a in cast), typing.raw)
-        if self.numpy_rules and let.op == "pow" and typing.raw.is_int:
+        if numpy_rules and let.op == "pow" and typing.raw.is_int:
             fn = None  # Numba's `np.power` of integers is one of floats
         self._out += self._tests.fit(typing.splits, args, let.span)
         if typing.raw == target.type and not any(s.wraps for s in typing.splits):
@@ -358,15 +360,18 @@ class Retyper:
         """Refuse, or raise, where Python's integer is none of the array's elements, as NumPy does."""
         fact = self.inference.fact(value)
         dtype = type.dtype if isinstance(type, Array) else type
-        if not self.numpy_rules or fact is None or not isinstance(dtype, Scalar) or not dtype.is_int:
+        if (
+            fact is None
+            or not isinstance(dtype, Scalar)
+            or not dtype.is_int
+            or not self.inference.numpy_rules
+        ):
             return
-        weak = [p for p in parts(fact) if p.weak and p.type != BOOL and not fits(p.bounds, dtype)]
-        if not isinstance(fact.type, Scalar) or not fact.type.is_int or not weak:
-            return
-        if isinstance(value, Const):
-            reason = f"{value.value} is out of bounds for {dtype}: NumPy raises OverflowError"
+        if isinstance(value, Const) and value.type.is_int and not fits((value.integer, value.integer), dtype):
+            reason = f"{value.integer} is out of bounds for {dtype}: NumPy raises OverflowError"
             raise UnsupportedError(reason, "store a number that the array holds", span)
-        if dtype.itemsize < 4:
+        whole = isinstance(value, Sym) and isinstance(fact.type, Scalar) and fact.type.is_int
+        if whole and dtype.itemsize < 4 and any(p.weak and not fits(p.bounds, dtype) for p in parts(fact)):
             self._out += self._tests.require(dtype, [self._atom(value, span)], span)
 
     def _convert(self, let: Let) -> None:
@@ -408,7 +413,7 @@ class Retyper:
             and not alloc.target.type.dtype.known
         ):
             self._check_element(alloc.fill, span)
-        if alloc.fill is not None:
+        if alloc.fill is not None and self._numpy_rules(alloc.target):
             self._fits_array(alloc.fill, target.type, span)
         fill = None if alloc.fill is None else self._cast(alloc.fill, target.type.dtype, span)
         if alloc.target.type.layout == "C":  # type: ignore[union-attr]
@@ -424,7 +429,7 @@ class Retyper:
             for p, a in zip(params, flows, strict=True):
                 self._check_flow(p, a, span)
         inits = tuple(self._cast(a, p.type, span) for a, p in zip(loop.inits, params, strict=True))
-        lo, hi, step = (None if b is None else self._bound(b, span) for b in (loop.lo, loop.hi, loop.step))
+        lo, hi, step = (None if b is None else self._bound(b, loop) for b in (loop.lo, loop.hi, loop.step))
         index = None if loop.index is None else self._sym(loop.index, span)
         with self._tests.turns(loop, (lo, hi, step), self._out):
             body, nexts, stop = self._branch(loop.body, loop.nexts, params, loop.stop, span)
@@ -432,11 +437,12 @@ class Retyper:
         said = (loop.at_once, loop.parallel, loop.note, loop.asked, loop.free)
         return Loop(index, lo, hi, step, *flows, span, *said)
 
-    def _bound(self, bound: Atom, span: Span) -> Atom:
+    def _bound(self, bound: Atom, loop: Loop) -> Atom:
         """A bound of a range; under NumPy's rules every integer is an int64 index."""
-        typed = self._atom(bound, span)
-        _require_integer(typed, span)
-        return self._cast(bound, INT64, span) if self.numpy_rules else typed
+        typed = self._atom(bound, loop.span)
+        _require_integer(typed, loop.span)
+        plain = loop.index is not None and self._numpy_rules(loop.index)
+        return self._cast(bound, INT64, loop.span) if plain else typed
 
     def _if(self, stmt: If) -> Stmt:
         span = stmt.span
@@ -467,7 +473,7 @@ class Retyper:
     def _check_element(self, a: Atom, span: Span) -> None:
         """Fail where what gives an array its dtype has several."""
         fact = self.inference.fact(a)
-        if self.numpy_rules and fact is not None and ambiguous(fact):
+        if fact is not None and ambiguous(fact):
             raise UnsupportedError(
                 f"an array of elements that are {_choices(fact)}, by the path", _CONVERT, span
             )

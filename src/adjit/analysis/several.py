@@ -104,6 +104,15 @@ def limits(type: Scalar) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
+def boxed(fact: Fact) -> Fact:
+    """A number of a dispatcher as Python gets it: its own, but for single precision, which stays that."""
+    if not isinstance(fact.type, Scalar) or fact.type.name in ("float32", "complex64"):
+        return replace(fact, among=())
+    if fact.type.is_int:
+        return Fact(UINT64 if fact.type == UINT64 else INT64, True)
+    return Fact(fact.type, True)
+
+
 def unbounded(fact: Fact) -> Fact:
     """The same, of a weak integer that may have any value."""
     if fact.among:
@@ -279,9 +288,12 @@ def _splits(
 
 
 def must_fit(facts: tuple[Fact, ...], type: Scalar) -> tuple[Split, ...]:
-    """Where NumPy raises: Python's integers that are not the type's, of 8 or 16 bits."""
+    """Where NumPy raises: Python's integers that are not the type's, of 8 or 16 bits; of 64 bits those of uint64."""
     fit = tuple(f.weak and _is_int(f) and not fits(f.bounds, type) for f in facts)
-    return (Split(type, fit, (None,) * len(facts), False),) if type.itemsize < 4 and any(fit) else ()
+    if type == INT64:
+        fit = tuple(f.type == UINT64 for f in facts)
+    tested = any(fit) and (type.itemsize < 4 or type == INT64)
+    return (Split(type, fit, (None,) * len(facts), False),) if tested else ()
 
 
 def _is_int(fact: Fact) -> bool:

@@ -55,7 +55,10 @@ _MAX_INSTANCES = 12
 
 
 def infer(
-    function: Function, weak_params: frozenset[Sym] | None = None, marked: set[Sym] | None = None
+    function: Function,
+    weak_params: frozenset[Sym] | None = None,
+    marked: set[Sym] | None = None,
+    by_numba: set[Sym] | None = None,
 ) -> Function:
     """The typed function.
 
@@ -64,19 +67,24 @@ def infer(
     - weak_params: None types by Numba's own rules (a dispatcher); else NumPy 2's rules, and these
       parameters are Python numbers.
     - marked: symbols that the caller follows; their copies in instances of called functions are added.
+    - by_numba: symbols that have Numba's types whatever the rules are, and their copies likewise.
 
     Raises: UnsupportedError where Numba cannot type an operation or a flow.
     """
     from adjit.analysis.retype import retyped
 
-    return retyped(function, facts_of(function, weak_params, marked))
+    return retyped(function, facts_of(function, weak_params, marked, by_numba))
 
 
 def facts_of(
-    function: Function, weak_params: frozenset[Sym] | None, marked: set[Sym] | None = None
+    function: Function,
+    weak_params: frozenset[Sym] | None,
+    marked: set[Sym] | None = None,
+    by_numba: set[Sym] | None = None,
 ) -> Inference:
     """The inferred facts, at their fixed point."""
-    inference = Inference(weak_params is not None, function.functions, set() if marked is None else marked)
+    followed = (set() if marked is None else marked, set() if by_numba is None else by_numba)
+    inference = Inference(weak_params is not None, function.functions, *followed)
     for p in function.params:
         inference.facts[p] = Fact(p.type, weak_params is not None and p in weak_params)
     inference.origins = _origins(function.body)
@@ -129,9 +137,11 @@ class Inference:
     iteration, from the paths that do not recurse.
     """
 
-    def __init__(self, numpy_rules: bool, functions: tuple[Function, ...], marked: set[Sym]):
+    def __init__(
+        self, numpy_rules: bool, functions: tuple[Function, ...], marked: set[Sym], by_numba: set[Sym]
+    ):
         self.numpy_rules = numpy_rules
-        self.marked = marked
+        self.marked, self.by_numba = marked, by_numba
         self.templates = {f.name: f for f in functions}
         self.instances: dict[tuple[str, tuple[Fact, ...]], Instance] = {}
         self._any_layout: set[str] = set()
@@ -140,6 +150,10 @@ class Inference:
         self.origins: dict[Sym, Sym] = {}
         self._open: set[Sym] = set()
         self._neutral: set[Sym] = set()  # carried values that start with a number of no type yet
+
+    def rules(self, s: Sym) -> bool:
+        """Whether the symbol is typed by NumPy's rules; else by Numba's."""
+        return self.numpy_rules and s not in self.by_numba
 
     def origin(self, s: Sym) -> Sym:
         """The representative of all array symbols that may share memory or a name with `s`."""
@@ -176,7 +190,8 @@ class Inference:
             self.block(instance.function.body)
             for k, a in enumerate(instance.function.results):
                 found = [unbounded(f) for f in (self.fact(a), instance.results[k]) if f is not None]
-                instance.results[k] = join(tuple(found), self.numpy_rules) if found else None
+                plain = all(map(self.rules, instance.function.params))
+                instance.results[k] = join(tuple(found), plain) if found else None
 
     def instance(self, call: Call) -> Instance | None:
         """The callee for these arguments, made where it is new; None while a type is not known."""
@@ -213,7 +228,8 @@ class Inference:
     def _copy(self, name: str, facts: tuple[Fact, ...]) -> Function:
         env: dict[Sym, Atom] = {}
         own = replace(with_own_symbols(self.templates[name], env), name=unique_name(name))
-        self.marked |= {s for old, s in env.items() if old in self.marked and isinstance(s, Sym)}
+        for followed in (self.marked, self.by_numba):
+            followed |= {s for old, s in env.items() if old in followed and isinstance(s, Sym)}
         self.facts.update(zip(own.params, facts, strict=True))
         self.origins.update(_origins(own.body))
         return own
@@ -290,7 +306,7 @@ class Inference:
         if len(known) != len(facts):
             given = let.op == "cast" and let.fn not in CONVERSIONS
             return Fact(let.target.type) if given else None
-        typing = type_let(let, known, self.numpy_rules)
+        typing = type_let(let, known, self.rules(let.target))
         return None if typing is None else typing.result
 
     def _store(self, store: Store) -> None:
@@ -313,7 +329,7 @@ class Inference:
         if root in self._open:
             old = self.cells.get(root)
             value = unbounded(value)
-            joined = value if old is None else join((old, value), self.numpy_rules)
+            joined = value if old is None else join((old, value), self.rules(array))
             if joined is not None:
                 self.cells[root] = joined
 
@@ -372,7 +388,7 @@ class Inference:
 
     def _index(self, loop: Loop) -> Fact | None:
         facts = [self.fact(b) for b in (loop.lo, loop.hi, loop.step) if b is not None]
-        if self.numpy_rules:
+        if loop.index is not None and self.rules(loop.index):
             return Fact(INT64, True)
         if any(f is None for f in facts):
             return None
@@ -391,7 +407,7 @@ class Inference:
         old = self.facts.get(s)
         if old is not None:
             facts.append(old)
-        joined = join(tuple(facts), self.numpy_rules) if facts else None
+        joined = join(tuple(facts), self.rules(s)) if facts else None
         if joined is not None and old is not None and carried:
             joined = widened(old, joined)
         if joined is None or joined == old:

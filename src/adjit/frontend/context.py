@@ -168,6 +168,7 @@ class Lowering:
         self.recursive: list[Frame] = []  # of functions that call themselves
         self.templates: list[Template] = []  # recursive functions being lowered, outer first
         self.functions: dict[str, Function] = {}  # those that are finished
+        self.by_numba: set[Sym] = set()  # what dispatchers compute that a plain function calls
 
     # where we are
 

@@ -42,7 +42,6 @@ from adjit.frontend.values import (
     two_names,
 )
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Sym, Undef, const
-from adjit.ir.spellings import BY_NUMBA
 from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, Scalar
 
 _SIGNS: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos"}
@@ -359,7 +358,7 @@ def binary(
     folded = _fold(key, x, y)
     if folded is not None:
         return folded
-    target = lx.let(key, x, y, fn=_by_numba(lx, key), name=name)
+    target = lx.let(key, x, y, name=name)
     lx.options.divide(key, "numpy" if lx.parallel_loops else lx.frame.error_model, target)
     return target
 
@@ -407,13 +406,7 @@ def unary(lx: Lowering, op: ast.unaryop, value: Value, node: ast.AST) -> Value:
         return lx.let("neg", x)
     if isinstance(op, ast.UAdd):
         return x if isinstance(x, Const) and x.type != BOOL else lx.let("pos", x)
-    return lx.let("invert", x, fn=_by_numba(lx, "invert"))
-
-
-def _by_numba(lx: Lowering, op: str) -> str | None:
-    """How an operator is spelled that means something else for NumPy's bools, in a dispatcher of a plain function."""
-    inside = op in ("add", "mul", "invert") and lx.frames[0].plain and not lx.frame.plain
-    return BY_NUMBA if inside else None
+    return lx.let("invert", x)
 
 
 def truth(lx: Lowering, value: Value, node: ast.AST) -> Atom:

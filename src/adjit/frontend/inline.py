@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from types import FunctionType
 
 from adjit.frontend import calls, expressions, recursion, statements
@@ -12,8 +13,11 @@ from adjit.frontend.frozen import frozen_values
 from adjit.frontend.liveness import scope_of
 from adjit.frontend.options import options_of
 from adjit.frontend.read_source import FunctionNode, Source, read_source
-from adjit.frontend.values import NONE, Closure, Conflict, TupleValue, Unbound, Value, same_static
-from adjit.ir.core import FALSE, TRUE
+from adjit.frontend.values import NONE, Closure, Conflict, TupleValue, Unbound, Value, is_scalar, same_static
+from adjit.ir.core import FALSE, TRUE, Let, Sym
+from adjit.ir.spellings import BOXED
+from adjit.ir.types import BOOL, UNKNOWN
+from adjit.ir.visit import defined, walk
 
 MAX_DEPTH = 60
 
@@ -47,12 +51,49 @@ def call_function(
     finally:
         lx.frames.remove(frame)
     names = bind_arguments(lx, source.node, function.__name__, args, kwargs, wrapped, keyword, node)
+    if dispatcher is None or not lx.frame.plain:
+        return _run(lx, frame, source, dispatcher, names, node)
+    with _typed_by_numba(lx):
+        value = _run(lx, frame, source, dispatcher, names, node)
+    with lx.at(node):
+        return _boxed(lx, value)
+
+
+def _run(
+    lx: Lowering,
+    frame: Frame,
+    source: Source,
+    dispatcher: object | None,
+    names: dict[str, Value],
+    node: ast.AST,
+) -> Value:
     signature = calls.explicit_signature(lx, dispatcher, names, node)
     if signature is not None:
         names = calls.cast_arguments(lx, signature, names)
     frame.env = Env({k: lx.named(v, node) for k, v in names.items()})
     value = recursion.run(lx, frame, source.node, node)
     return value if signature is None else calls.cast_result(lx, signature, value, node)
+
+
+@contextmanager
+def _typed_by_numba(lx: Lowering) -> Generator[None]:
+    """What is built inside the `with` is a dispatcher's that a plain function calls; extents are Python's anywhere."""
+    mark, outer, lx.builder.wraps = lx.builder.mark(), lx.builder.wraps, True
+    try:
+        yield
+    finally:
+        lx.builder.wraps = outer
+        own = lx.builder.since(mark)
+        lx.by_numba |= defined(own) - {s.target for s in walk(own) if isinstance(s, Let) and s.op == "dim"}
+
+
+def _boxed(lx: Lowering, value: Value) -> Value:
+    """What a dispatcher returns, as Python has it: its numbers are Python's."""
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(_boxed(lx, v) for v in value.items), value.cls)
+    if not isinstance(value, Sym) or not is_scalar(value):
+        return value
+    return lx.let("cast", value, type=BOOL if value.type == BOOL else UNKNOWN, fn=BOXED)
 
 
 def call_library(lx: Lowering, function: FunctionType, args: Sequence[Value], node: ast.AST) -> Value:

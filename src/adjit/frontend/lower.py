@@ -34,6 +34,7 @@ class Lowered:
     options: error_model, fastmath, parallel, boundscheck of the program (see `options`).
     guarded: divisions that must raise by themselves (see `transform.guard`).
     stretches: whether the program depends on which extents of its arguments are one.
+    by_numba: what has Numba's types in a plain function: all that the dispatchers compute which it calls.
     """
 
     function: Function
@@ -43,6 +44,7 @@ class Lowered:
     options: dict[str, object] = field(default_factory=dict)
     guarded: frozenset[Sym] = frozenset()
     stretches: bool = False
+    by_numba: frozenset[Sym] = frozenset()
 
 
 def lower(f: object, specs: tuple[Spec, ...], plain: bool = True) -> Lowered:
@@ -120,7 +122,9 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
         refuse_stale(function, lx.shown)
     cleaned = everywhere(whole, clean)
     options = lx.options.combined(dispatcher)
-    return Lowered(cleaned, tuple(arrays), out, tuple(lx.dependencies), *options, lx.stretches)
+    return Lowered(
+        cleaned, tuple(arrays), out, tuple(lx.dependencies), *options, lx.stretches, frozenset(lx.by_numba)
+    )
 
 
 def _unpartial(f: object) -> tuple[object, tuple[object, ...], dict[str, object]]:

@@ -144,6 +144,8 @@ def _lower(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Templ
     lifted = _Lift(template.key, template.extras)
     body = lifted.block(block)
     whole = (*params, *(lifted.sym(s) for s in template.extras))
+    if lx.frames[0].plain and not frame.plain:
+        lx.by_numba |= defined(body) | set(whole)
     span = span_of(frame.file, fn)
     lx.functions[template.key] = Function(template.key, whole, body, lifted.atoms(tuple(results)), "", span)
     return template

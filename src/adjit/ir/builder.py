@@ -47,6 +47,7 @@ class Builder:
     def __init__(self, span: Span = NOWHERE, simplify: bool = False):
         self.span = span
         self.simplify = simplify
+        self.wraps = False  # what stores do
         self._open: list[list[Stmt]] = [[]]
         self.scopes: list[dict[object, object]] = [{}]  # what is known in each open block, for who builds it
         self._sums: dict[Sym, tuple[Atom, int]] = {}
@@ -180,7 +181,7 @@ class Builder:
         return target
 
     def store(self, array: Sym, index: tuple[Atom, ...], value: Atom, update: str = "") -> None:
-        self.append(Store(array, index, value, self.span, array in self._filling, update))
+        self.append(Store(array, index, value, self.span, array in self._filling, update, self.wraps))
 
     @contextmanager
     def filling(self, array: Sym) -> Generator[None]:

@@ -137,6 +137,7 @@ class Store:
     """`array[index] = value`: one element. The value is cast to the array's dtype by the store.
 
     fills: (before typing) whether an array that was made without a dtype has this value's.
+    wraps: (before typing) whether an integer that the elements do not hold is cut off, as in Numba; NumPy raises.
     update: "add", "min" or "max" where this is the end of an update of the element, loaded before, whose order among
     others of its kind does not matter: turns of a parallel loop may meet in it. "" for any other store.
     """
@@ -147,6 +148,7 @@ class Store:
     span: Span = NOWHERE
     fills: bool = False
     update: str = ""
+    wraps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,17 @@ OPERATOR = "operator"
 """The spelling of an operator on whole arrays in a dispatcher: Numba computes it on numbers, and NumPy's function has
 the type of the array."""
 
-BY_NUMBA = "by numba"
-"""The spelling of an operator in a dispatcher that a plain function calls."""
-
 CLIPPED = {"clip, low": "numpy.maximum", "clip, high": "numpy.minimum"}
 """The spellings of what `np.clip` is made of, which takes any of Python's integers as a bound, and what they mean."""
 
-ELEMENT, SUMMED, INDEX, MADE, OWN = CONVERSIONS = ("element", "summed", "index", "made", "own")
+ELEMENT, SUMMED, INDEX, MADE, OWN, BOXED = CONVERSIONS = (
+    "element",
+    "summed",
+    "index",
+    "made",
+    "own",
+    "boxed",
+)
 """Conversions to a type that is found with the types: to the element type of an array of such numbers, to the type in
 which such numbers are added up, of an integer to int64, of Python's number to NumPy's own, and of an integer or a bool
-(OWN) alone. Where that is their type, nothing is converted."""
+(OWN) alone, and of a number of Numba's to Python's (BOXED). Where that is their type, nothing is converted."""

@@ -280,7 +280,7 @@ class Rewriter:
                 return Load(target, array, index, stmt.span)
             case Store():
                 array, index, value = self.sym(stmt.array), self.atoms(stmt.index), self.atom(stmt.value)
-                return Store(array, index, value, stmt.span, stmt.fills, stmt.update)
+                return Store(array, index, value, stmt.span, stmt.fills, stmt.update, stmt.wraps)
             case View():
                 return same_view(stmt, self.define(stmt.target), self.sym(stmt.array), self.atom)
             case Alloc():

@@ -10,7 +10,7 @@ Elsewhere it stands before the power, where a base of zero raises what Python do
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from adjit.analysis.ranges import nonnegative
@@ -40,12 +40,15 @@ _MOVABLE = frozenset({"dim", "add", "sub", "mul", "neg", "pos", "abs", "cast", "
 _RAISING = Raise | Call | Custom | Derive
 
 
-def guard_powers(function: Function) -> Function:
-    """The typed plain function with tests of the exponents of integers (see the module)."""
+def guard_powers(function: Function, by_numba: Collection[Sym] = ()) -> Function:
+    """The typed plain function with tests of the exponents of integers (see the module).
+
+    by_numba: results of powers that are Numba's, which cut off.
+    """
     if not any(isinstance(s, Let) and s.op == "pow" for s in walk(function.body)):
         return function
     signed = {s.target: s.args[0] for s in walk(function.body) if isinstance(s, Let) and _takes_sign(s)}
-    return replace(function, body=_GuardPowers(nonnegative(function), signed).block(function.body))
+    return replace(function, body=_GuardPowers(nonnegative(function), signed, by_numba).block(function.body))
 
 
 @dataclass(frozen=True)
@@ -137,9 +140,9 @@ class _Turn:
 
 
 class _GuardPowers(Rewriter):
-    def __init__(self, counts: set[Sym], signed: dict[Sym, Atom]):
+    def __init__(self, counts: set[Sym], signed: dict[Sym, Atom], by_numba: Collection[Sym]):
         super().__init__()
-        self._counts, self._signed = counts, signed
+        self._counts, self._signed, self._by_numba = counts, signed, by_numba
         self._turn: _Turn | None = None
 
     def block(self, block: Block) -> Block:
@@ -168,6 +171,8 @@ class _GuardPowers(Rewriter):
     def _exponent(self, let: Let) -> Atom | None:
         """The exponent, where it may be negative and cut off what the power is."""
         base, exponent = let.args
+        if let.target in self._by_numba:
+            return None
         if not all(isinstance(a.type, Scalar) and a.type.is_int for a in (base, exponent, let.target)):
             return None
         if isinstance(base, Const) and abs(base.integer) == 1:

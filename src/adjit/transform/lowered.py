@@ -46,9 +46,10 @@ def lowered(f: Any, specs: tuple[Spec, ...], plain: bool = True) -> Primal:
     low = lower(f, specs, plain)
     guarded = set(low.guarded)
     weak = _weak(f, low, specs) if plain else None
-    function = infer(low.function, weak, guarded)
+    by_numba = set(low.by_numba)
+    function = infer(low.function, weak, guarded, by_numba)
     function = everywhere(function, lambda g: guard(g, frozenset(guarded)))
-    function = function if weak is None else everywhere(function, guard_powers)
+    function = function if weak is None else everywhere(function, lambda g: guard_powers(g, by_numba))
     function = overlaps_stated(interchange(scalarise(reshaped(function))))
     options = low.options
     return Primal(
