@@ -170,3 +170,57 @@ def test_differences_that_stretch_wrap() -> None:
     h = np.array([164], np.uint8)
     assert aj.grad(shifted)(np.array([2.0]), np.array([250], np.uint8), h) == 4.0
     assert h == 170
+
+
+def powers(x, u, n):
+    return x * np.float_power(u[0], u[1]) + x * np.sum(np.float_power(u, 2))
+
+
+def vandermonde(x, u, n):
+    return x * np.sum(np.vander(u, 4)) + x * np.sum(np.vander(u, 3, increasing=True)[0])
+
+
+def polynomials(x, u, n):
+    p = np.array([2, 3], np.int16)
+    return (
+        x * np.polyval(u, u[0])
+        + x * np.polyval(u, n)
+        + x * np.sum(np.polyval(u, u))
+        + x * np.polyval(p, u[0])
+    )
+
+
+def of_floats(x, u, n):
+    return x * np.polynomial.polynomial.polyval(u[0], u) + x * np.polynomial.polynomial.polyval(n, u)
+
+
+def slopes(x, u, n):
+    at = np.array([0.0, 1.5, 2.0])
+    return x * np.sum(np.gradient(u)) + x * np.sum(np.gradient(u, 2)) + x * np.sum(np.gradient(u, at))
+
+
+def norms(x, u, n):
+    return x * np.linalg.norm(u) + x * np.linalg.norm(u, 1) + x * np.average(u, weights=u)
+
+
+@pytest.mark.parametrize(
+    "f", [powers, vandermonde, polynomials, of_floats, slopes, norms], ids=lambda f: f.__name__
+)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.usefixtures("uncompiled")
+def test_functions_that_compute_in_more_bits(f: Any, dtype: Any) -> None:
+    u = np.array([100, 3, 200]).astype(dtype)
+    value, slope = aj.value_and_grad(f)(1.5, u, 3)
+    assert (value, slope) == (pytest.approx(f(1.5, u, 3), rel=1e-14), pytest.approx(f(1.0, u, 3), rel=1e-14))
+
+
+def test_large_unsigned_integers_compiled() -> None:
+    def f(x, u):
+        return x * np.sign(u[0]) + x * np.sum(np.sign(u)) + x * (u[0] / 2**63) + x * ((2**63 - 1) % 1000)
+
+    u = np.array([2**63 + 5, 0], np.uint64)
+    assert aj.value_and_grad(f)(1.5, u)[0] == f(1.5, u)
+    for g in (lambda x: x / 2**64, lambda x: x * (2**62 * 4)):
+        with pytest.raises(aj.UnsupportedError, match="does not fit in 64 bits"):
+            aj.grad(g)(1.5)

@@ -22,6 +22,8 @@ from adjit.ir.spellings import (
     CLIPPED,
     CONVERSIONS,
     ELEMENT,
+    FLOAT_POWER,
+    FLOATING,
     INDEX,
     MADE,
     OF_BOOLS,
@@ -146,20 +148,33 @@ def _first_float(arguments: tuple[Type, ...]) -> Scalar | None:
     return next((t for t in arguments if isinstance(t, Scalar) and t.differentiable), None)
 
 
-_NOT_OF_BOOLS = frozenset({"sub", "neg", "pos", "abs"})
+_NOT_OF_BOOLS = frozenset({"sub", "neg", "pos", "abs", "sign"})
 
 
 def meant(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Let:
     """The operation itself: of two of NumPy's bools `+` is `|` and `*` is `&`, and `~` of one is `not`."""
     if let.fn in CLIPPED:
         return replace(let, fn=CLIPPED[let.fn])
+    if let.fn == FLOAT_POWER:
+        return replace(let, fn=None)
+    if numpy_rules and _is_unsigned_sign(let, facts):
+        return replace(let, op="cast", fn="bool")
     if numpy_rules and let.op in OF_BOOLS and are_numpy_bools(facts):
         return replace(let, op=OF_BOOLS[let.op], fn=None)
     return let
 
 
+def _is_unsigned_sign(let: Let, facts: tuple[Fact, ...]) -> bool:
+    """Whether it is the sign of uint64, which Numba has as -1 from 2**63 on."""
+    return let.op == "sign" and facts[0].type == UINT64 and not facts[0].among
+
+
 def type_let(let: Let, facts: tuple[Fact, ...], numpy_rules: bool) -> Typing | None:
     """How the operation is typed, as `meant`, or None where Numba has no such operation, or NumPy none."""
+    if let.fn == FLOAT_POWER:
+        return _in_double(facts)
+    if numpy_rules and _is_unsigned_sign(let, facts):
+        return Typing((None,), BOOL, Fact(UINT64))
     written = let
     let = let if let.fn in CLIPPED else meant(let, facts, numpy_rules)
     if let.op != written.op:
@@ -209,6 +224,8 @@ def _found_conversion(let: Let, fact: Fact) -> Typing | None:
         return None
     if let.fn == INDEX:
         return Typing((None,), INT64, Fact(INT64))
+    if let.fn == FLOATING:
+        return Typing((None,), FLOAT64, Fact(FLOAT64)) if type_.is_integral else Typing((None,), type_, fact)
     if let.fn == BOXED:
         boxed = several.boxed(fact)
         assert isinstance(boxed.type, Scalar)
@@ -384,6 +401,15 @@ def _type_in_python(let: Let, facts: tuple[Fact, ...]) -> Typing | None:
     casts = tuple(None if f.type == wanted else wanted for f in facts)
     raw = _ask(let, (wanted,) * len(facts))
     return None if raw is None else Typing(casts, raw, Fact(raw, True))
+
+
+def _in_double(facts: tuple[Fact, ...]) -> Typing | None:
+    """A power in double precision."""
+    if not all(isinstance(f.type, Scalar) for f in facts):
+        return None
+    wanted = COMPLEX128 if any(isinstance(f.type, Scalar) and f.type.is_complex for f in facts) else FLOAT64
+    casts = tuple(None if f.type == wanted else wanted for f in facts)
+    return Typing(casts, wanted, Fact(wanted))
 
 
 def _operand_cast(let: Let, k: int, fact: Fact, common: Fact | None) -> Scalar | None:

@@ -51,7 +51,7 @@ from adjit.frontend.values import (
     is_scalar,
 )
 from adjit.ir.core import ZERO, Atom, Const, Sym, Undef
-from adjit.ir.spellings import OWN
+from adjit.ir.spellings import FLOAT_POWER, OWN
 from adjit.ir.types import BOOL, FLOAT64, INT64, UNKNOWN, Array, Scalar
 from adjit.rules.custom import CustomFunction
 
@@ -254,6 +254,8 @@ def of_elements(lx: Lowering, obj: Callable[..., object], args: list[Value], nod
     fn = elements.UFUNCS.get(rule.op) if rule.symbol is not None else rules.spelling(obj)
     if obj is builtins.abs:
         fn = "numpy.abs"
+    if obj is np.float_power:
+        fn = FLOAT_POWER
     if rule.op == "select" and elements.dtype_of(args[0]) != BOOL:
         args = [elements.binary(lx, "ne", args[0], ZERO, node), *args[1:]]
     return elements.apply(lx, rule.op, args, node, fn, fuses=isinstance(obj, np.ufunc))
@@ -274,6 +276,8 @@ def apply_rule(lx: Lowering, obj: Callable[..., object], args: tuple[Atom, ...],
         )
     narrow = isinstance(obj, np.ufunc) and rule.op in _NARROW and not lx.frame.plain
     fn = rules.spelling(obj) if rule.symbol is None or obj is math.pow or narrow else None
+    if obj is np.float_power:
+        fn = FLOAT_POWER
     if fn is None and home_of(obj) == "math":
         fn = f"math.{rule.op}"  # an alias
     with lx.at(node):

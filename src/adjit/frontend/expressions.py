@@ -42,7 +42,7 @@ from adjit.frontend.values import (
     two_names,
 )
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Sym, Undef, const
-from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, Scalar
+from adjit.ir.types import BOOL, COMPLEX128, FLOAT64, INT64, UINT64, Scalar
 
 _SIGNS: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos"}
 
@@ -355,9 +355,10 @@ def binary(
     if key is None:
         lx.refuse(node, f"'@' of {lx.kind(a)} and {lx.kind(b)}", "write '*' for numbers")
     x, y = number(lx, a, node), number(lx, b, node)
-    folded = _fold(key, x, y)
-    if folded is not None:
-        return folded
+    value = _fold(key, x, y)
+    of_int64 = all(a.type == INT64 for a in (x, y)) and value is not None and -(2**63) <= value < 2**63
+    if value is not None and (lx.frame.plain or of_int64):
+        return lx.constant(value, node)
     target = lx.let(key, x, y, name=name)
     lx.options.divide(key, "numpy" if lx.parallel_loops else lx.frame.error_model, target)
     return target
@@ -371,24 +372,24 @@ def _tuple_binary(lx: Lowering, key: str | None, a: Value, b: Value, node: ast.A
     lx.refuse(node, "arithmetic on a tuple", "compute on its items")
 
 
-def _fold(key: str, x: Atom, y: Atom) -> Const | None:
+def _fold(key: str, x: Atom, y: Atom) -> int | None:
     """Integer literals fold, so that indices computed from constants are constants."""
-    if not (isinstance(x, Const) and isinstance(y, Const) and x.type == y.type == INT64):
+    if not (isinstance(x, Const) and isinstance(y, Const) and {x.type, y.type} <= {INT64, UINT64}):
         return None
-    p, q = int(x.value.real), int(y.value.real)
+    p, q = x.integer, y.integer
     if key == "add":
-        value = p + q
-    elif key == "sub":
-        value = p - q
-    elif key == "mul":
-        value = p * q
-    elif key == "floordiv" and q != 0:
-        value = p // q
-    elif key == "mod" and q != 0:
-        value = p % q
-    else:
-        return None
-    return const(value) if -(2**63) <= value < 2**63 else None
+        return p + q
+    if key == "sub":
+        return p - q
+    if key == "mul":
+        return p * q
+    if key == "floordiv" and q != 0:
+        return p // q
+    if key == "mod" and q != 0:
+        return p % q
+    if key == "pow" and q >= 0:
+        return p ** (q if abs(p) < 2 else min(q, 65))
+    return None
 
 
 def unary(lx: Lowering, op: ast.unaryop, value: Value, node: ast.AST) -> Value:

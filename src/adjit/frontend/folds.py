@@ -18,8 +18,8 @@ from adjit.frontend.arguments import Handler, bound, flag
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import NONE, Elements, Place, Static, TupleValue, Value, same_static
 from adjit.ir.core import FALSE, ONE, TRUE, ZERO, Atom, Const, Sym, const
-from adjit.ir.spellings import SUMMED
-from adjit.ir.types import BOOL, INT64, UINT64, UNKNOWN, Array, Scalar
+from adjit.ir.spellings import FLOATING, SUMMED
+from adjit.ir.types import BOOL, FLOAT64, INT64, UINT64, UNKNOWN, Array, Scalar
 
 _TAKES = {
     "sum": ("axis", "dtype", "out", "keepdims", "initial", "where"),
@@ -207,6 +207,14 @@ def kept(
         return inner.at(tuple(p for d, p in enumerate(places) if d not in axes))
 
     return Elements(shape, at, inner.dtype)
+
+
+def floating(lx: Lowering, source: Elements) -> Elements:
+    """The elements as floats: integers and bools in double precision."""
+    if source.dtype.differentiable:
+        return source
+    dtype = FLOAT64 if source.dtype.known else UNKNOWN
+    return mapped(source, lambda v: lx.let("cast", v, fn=FLOATING), dtype)
 
 
 def mapped(source: Elements, f: Callable[[Atom], Atom], dtype: Scalar) -> Elements:

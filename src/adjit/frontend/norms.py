@@ -26,7 +26,7 @@ def norm(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Value
     At a zero, where a 2-norm has no derivative, it passes 0; ties of extremes pass to the first element.
     """
     given = bound(lx, "np.linalg.norm", ("x", "ord", "axis", "keepdims"), 1)(args, kwargs, node)
-    source = elements.elements_of(lx, lanes.tuple_as_array(lx, given["x"], node), node)
+    source = folds.floating(lx, elements.elements_of(lx, lanes.tuple_as_array(lx, given["x"], node), node))
     axes = folds.axes_of(lx, given.get("axis", NONE), len(source.shape), node)
     keep = flag(lx, given.get("keepdims", FALSE), "'keepdims'", node)
     order = given.get("ord", NONE)

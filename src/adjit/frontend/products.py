@@ -12,7 +12,8 @@ from adjit.frontend.context import Lowering
 from adjit.frontend.plain import products
 from adjit.frontend.values import NONE, Elements, Place, Value, is_scalar
 from adjit.ir.core import FALSE, ONE, ZERO, Atom, Sym, const
-from adjit.ir.types import FLOAT64
+from adjit.ir.spellings import MADE
+from adjit.ir.types import FLOAT64, INT64, UNKNOWN, Scalar
 
 Given = dict[str, Value]
 
@@ -43,7 +44,12 @@ def polyval(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Va
     given = bound(lx, "np.polyval", ("p", "x"), 2)(args, kwargs, node)
     p = lanes.row_in(lx, given["p"], "np.polyval", node, "pass a 1-D array")
     if is_scalar(given["x"]):
-        return lanes.number(lx, products.polyval, [p, given["x"]], node)
+        x = (
+            lx.let("cast", expressions.number(lx, given["x"], node), fn=MADE)
+            if lx.frame.plain
+            else given["x"]
+        )
+        return lanes.number(lx, products.polyval, [p, x], node)
     x = lanes.readable(lx, given["x"], node)
     return Elements(x.shape, lambda places: lanes.number(lx, products.polyval, [p, x.at(places)], node))
 
@@ -57,9 +63,13 @@ def vander(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Val
     if not lanes.none(given.get("N", NONE)):
         columns = lanes.count(lx, products.check_columns, [given["N"]], node)
     increasing = expressions.truth(lx, given.get("increasing", FALSE), node)
-    more = [x, increasing]
+    whole = lanes.dtype_of(x)
+    dtype = Scalar(np.promote_types(whole.name, np.int64).name) if whole.known else UNKNOWN
+    with lx.at(node):
+        one = NONE if whole.known and whole == dtype else lx.let("cast", ONE, type=INT64, fn="numpy.int64")
+    more = [x, increasing, one]
     fill = lambda out: lanes.run(lx, products.vander, [out, *more], node)  # noqa: E731
-    return lanes.made(lx, (n, columns), fill, node, like=x)
+    return lanes.made(lx, (n, columns), fill, node, dtype)
 
 
 def _sliding(name: str, function: object, default: str) -> Handler:

@@ -184,6 +184,8 @@ def gradient(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> V
 
 def _slope(lx: Lowering, array: Sym, axis: int, distance: Value, node: ast.AST) -> Value:
     whole = lanes.dtype_of(array)
+    if whole == BOOL:
+        lx.refuse(node, "'np.gradient' of bools", "convert them to numbers: a.astype(int)")
     dtype = whole if whole.is_float else FLOAT64 if whole.known else UNKNOWN
     if is_scalar(distance):
         return lanes.along(lx, array, axis, sums.gradient, node, dtype=dtype, more=[distance])

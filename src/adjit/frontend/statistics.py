@@ -40,7 +40,7 @@ def average(lx: Lowering, args: list[Value], kwargs: Given, node: ast.AST) -> Va
         weights = Elements(shape, lambda p: row((p[along],)), weights.dtype)
     else:
         lx.refuse(node, "the weights of 'np.average' have other dimensions than the array", "give as many")
-    return lanes.run(lx, averages.average, [a, weights, axis], node)
+    return lanes.run(lx, averages.average, [folds.floating(lx, elements.whole(lx, a)), weights, axis], node)
 
 
 # without NaN

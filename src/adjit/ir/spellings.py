@@ -20,14 +20,12 @@ the type of the array."""
 CLIPPED = {"clip, low": "numpy.maximum", "clip, high": "numpy.minimum"}
 """The spellings of what `np.clip` is made of, which takes any of Python's integers as a bound, and what they mean."""
 
-ELEMENT, SUMMED, INDEX, MADE, OWN, BOXED = CONVERSIONS = (
-    "element",
-    "summed",
-    "index",
-    "made",
-    "own",
-    "boxed",
-)
+FLOAT_POWER = "numpy.float_power"
+"""A power in double precision, whatever its operands are."""
+
+CONVERSIONS = ("element", "summed", "index", "made", "own", "boxed", "floating")
+ELEMENT, SUMMED, INDEX, MADE, OWN, BOXED, FLOATING = CONVERSIONS
 """Conversions to a type that is found with the types: to the element type of an array of such numbers, to the type in
 which such numbers are added up, of an integer to int64, of Python's number to NumPy's own, and of an integer or a bool
-(OWN) alone, and of a number of Numba's to Python's (BOXED). Where that is their type, nothing is converted."""
+(OWN) alone, of a number of Numba's to Python's (BOXED), of integers and bools to float64 (FLOATING). Where that is
+their type, nothing is converted."""

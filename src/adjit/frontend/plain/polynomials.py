@@ -88,7 +88,7 @@ def polyder(c: Any, m: Any = 1) -> Any:
 
 def polyval(x: Any, c: Any) -> Any:
     """`polyval` of a number: Horner's scheme."""
-    value = c[len(c) - 1] + x * 0
+    value = 1.0 * c[len(c) - 1] + x * 0
     for k in range(len(c) - 2, -1, -1):
-        value = c[k] + value * x
+        value = 1.0 * c[k] + value * x
     return value

@@ -46,17 +46,19 @@ def interp(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
 
 def polyval(p: Any, x: Any) -> Any:
     """`np.polyval` of a number: Horner's scheme."""
-    total = 0 * x
-    for k in range(len(p)):
+    if len(p) == 0:
+        raise ValueError("a polynomial without coefficients")
+    total = 0 * x + p[0]
+    for k in range(1, len(p)):
         total = total * x + p[k]
     return total
 
 
-def vander(made: Any, x: Any, increasing: Any) -> None:
-    """Powers of x as columns."""
+def vander(made: Any, x: Any, increasing: Any, one: Any) -> None:
+    """Powers of x as columns. one: what the first one is multiplied by, if its type is not that of all."""
     columns = made.shape[1]
     for i in range(len(x)):
-        power = x[i]
+        power = x[i] if one is None else one * x[i]
         for k in range(columns):
             column = k if increasing else columns - 1 - k
             if k == 0:

@@ -46,10 +46,10 @@ def gradient(made: Any, items: Any, h: Any) -> None:
         raise ValueError(
             "Shape of array too small to calculate a numerical gradient, at least 2 are required."
         )
-    made[0] = np.divide(items[1] - items[0], h)
+    made[0] = np.divide(1.0 * items[1] - items[0], h)
     for k in range(1, n - 1):
-        made[k] = np.divide(items[k + 1] - items[k - 1], 2.0 * h)
-    made[n - 1] = np.divide(items[n - 1] - items[n - 2], h)
+        made[k] = np.divide(1.0 * items[k + 1] - items[k - 1], 2.0 * h)
+    made[n - 1] = np.divide(1.0 * items[n - 1] - items[n - 2], h)
 
 
 def gradient_at(made: Any, items: Any, x: Any) -> None:
@@ -61,7 +61,7 @@ def gradient_at(made: Any, items: Any, x: Any) -> None:
         raise ValueError(
             "Shape of array too small to calculate a numerical gradient, at least 2 are required."
         )
-    made[0] = np.divide(items[1] - items[0], x[1] - x[0])
+    made[0] = np.divide(1.0 * items[1] - items[0], x[1] - x[0])
     for k in range(1, n - 1):
         d1 = x[k] - x[k - 1]
         d2 = x[k + 1] - x[k]
@@ -69,7 +69,7 @@ def gradient_at(made: Any, items: Any, x: Any) -> None:
         b = np.divide(d2 - d1, d1 * d2)
         c = np.divide(d1, d2 * (d1 + d2))
         made[k] = a * items[k - 1] + b * items[k] + c * items[k + 1]
-    made[n - 1] = np.divide(items[n - 1] - items[n - 2], x[n - 1] - x[n - 2])
+    made[n - 1] = np.divide(1.0 * items[n - 1] - items[n - 2], x[n - 1] - x[n - 2])
 
 
 def trapezoid(y: Any, d: Any) -> Any:
