@@ -331,6 +331,50 @@ def test_the_negative_exponent_of_an_unsigned_base_raises(uncompiled: None) -> N
         aj.grad(f)(1.0, np.array([3], np.uint64), -1)
 
 
+def literals(x, n, u):
+    s = 0.0
+    for k in [100, 200]:
+        s += x * (k + u[0])  # wraps in uint8
+    return s + x * ([7, n][1] + u[0]) + x * ([0.5, n][0] + u[0])
+
+
+def put(x, n, u):
+    w, v = [u[0], u[1]], [0] * 3
+    w[0] = n
+    for i in range(3):
+        v[i] = u[i]
+    return x * (w[0] + u[2]) + x * (v[0] + u[2])
+
+
+def made(x, n, u):
+    w = [50 * i for i in range(3)]
+    v = w.copy()
+    v[0] = n
+    big = [i for i in u if i > 50]
+    return x * (w[1] + u[2]) + x * ((v if n > 1 else w)[0] + u[2]) + x * (big[0] + big[1])
+
+
+@pytest.mark.parametrize("f", [literals, put, made], ids=lambda f: f.__name__)
+def test_items_of_lists_stay_pythons(f: Any, uncompiled: None) -> None:
+    u = np.array([100, 3, 200], np.uint8)
+    _agree_on_the_value(f, (0.5, 3, u))
+    for call in (f, aj.grad(f)):
+        with pytest.raises(OverflowError, match="out of bounds for uint8"):
+            call(0.5, 300, u)
+
+
+def test_items_of_lists_in_single_precision(uncompiled: None) -> None:
+    def f(x):
+        s = x[0]
+        for w in [0.1, 0.3]:
+            s += w * x[1]
+        return s
+
+    x = np.array([1.0, 1.5], np.float32)
+    value, gradient = aj.value_and_grad(f)(x)
+    assert (value, gradient.dtype) == (f(x), np.float32)
+
+
 def test_floats_by_path(uncompiled: None) -> None:
     """A float that may be Python's or NumPy's, integers beside floats and beside bools."""
     u, y = np.array([100, 3], np.uint8), np.array([1.5, -2.0])

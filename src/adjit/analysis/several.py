@@ -104,6 +104,12 @@ def limits(type: Scalar) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
+def held(fact: Fact, type: Scalar) -> Fact | None:
+    """The number as an array of the type holds it; None where it may be another one there."""
+    whole = _is_int(fact) and type.is_int
+    return replace(fact, type=type) if fact.type == type or (whole and (fact.among or fact.weak)) else None
+
+
 def boxed(fact: Fact) -> Fact:
     """A number of a dispatcher as Python gets it: its own, but for single precision, which stays that."""
     if not isinstance(fact.type, Scalar) or fact.type.name in ("float32", "complex64"):

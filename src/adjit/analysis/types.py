@@ -18,7 +18,7 @@ from adjit.analysis import numba_types
 from adjit.analysis.derived import derived_facts
 from adjit.analysis.facts import Fact
 from adjit.analysis.promotion import join, type_let
-from adjit.analysis.several import unbounded, widened
+from adjit.analysis.several import held, unbounded, widened
 from adjit.errors import UnsupportedError
 from adjit.ir.core import (
     Alloc,
@@ -59,6 +59,7 @@ def infer(
     weak_params: frozenset[Sym] | None = None,
     marked: set[Sym] | None = None,
     by_numba: set[Sym] | None = None,
+    lists: set[Sym] | None = None,
 ) -> Function:
     """The typed function.
 
@@ -68,12 +69,13 @@ def infer(
       parameters are Python numbers.
     - marked: symbols that the caller follows; their copies in instances of called functions are added.
     - by_numba: symbols that have Numba's types whatever the rules are, and their copies likewise.
+    - lists: arrays whose items stay Python's numbers, or NumPy's, as they were put there; and their copies.
 
     Raises: UnsupportedError where Numba cannot type an operation or a flow.
     """
     from adjit.analysis.retype import retyped
 
-    return retyped(function, facts_of(function, weak_params, marked, by_numba))
+    return retyped(function, facts_of(function, weak_params, marked, by_numba, lists))
 
 
 def facts_of(
@@ -81,9 +83,10 @@ def facts_of(
     weak_params: frozenset[Sym] | None,
     marked: set[Sym] | None = None,
     by_numba: set[Sym] | None = None,
+    lists: set[Sym] | None = None,
 ) -> Inference:
     """The inferred facts, at their fixed point."""
-    followed = (set() if marked is None else marked, set() if by_numba is None else by_numba)
+    followed = tuple(set[Sym]() if s is None else s for s in (marked, by_numba, lists))
     inference = Inference(weak_params is not None, function.functions, *followed)
     for p in function.params:
         inference.facts[p] = Fact(p.type, weak_params is not None and p in weak_params)
@@ -137,16 +140,15 @@ class Inference:
     iteration, from the paths that do not recurse.
     """
 
-    def __init__(
-        self, numpy_rules: bool, functions: tuple[Function, ...], marked: set[Sym], by_numba: set[Sym]
-    ):
+    def __init__(self, numpy_rules: bool, functions: tuple[Function, ...], *followed: set[Sym]):
         self.numpy_rules = numpy_rules
-        self.marked, self.by_numba = marked, by_numba
+        self.marked, self.by_numba, self.lists = followed
         self.templates = {f.name: f for f in functions}
         self.instances: dict[tuple[str, tuple[Fact, ...]], Instance] = {}
         self._any_layout: set[str] = set()
         self.facts: dict[Sym, Fact] = {}
         self.cells: dict[Sym, Fact] = {}
+        self.items: dict[Sym, Fact] = {}  # of lists
         self.origins: dict[Sym, Sym] = {}
         self._open: set[Sym] = set()
         self._neutral: set[Sym] = set()  # carried values that start with a number of no type yet
@@ -182,7 +184,7 @@ class Inference:
     def state(self) -> object:
         """What must stop changing."""
         instances = [(key, tuple(i.results)) for key, i in self.instances.items()]
-        return dict(self.cells), instances
+        return dict(self.cells), dict(self.items), instances
 
     def visit_instances(self) -> None:
         """One round over the bodies of the called functions."""
@@ -228,7 +230,7 @@ class Inference:
     def _copy(self, name: str, facts: tuple[Fact, ...]) -> Function:
         env: dict[Sym, Atom] = {}
         own = replace(with_own_symbols(self.templates[name], env), name=unique_name(name))
-        for followed in (self.marked, self.by_numba):
+        for followed in (self.marked, self.by_numba, self.lists):
             followed |= {s for old, s in env.items() if old in followed and isinstance(s, Sym)}
         self.facts.update(zip(own.params, facts, strict=True))
         self.origins.update(_origins(own.body))
@@ -248,14 +250,7 @@ class Inference:
                     for r, fact in zip(stmt.results, called.results, strict=True):
                         self._set(r, fact)
             case Load():
-                array = self._array(stmt.array)
-                known = array is not None and array.dtype.known
-                cell = self.cells.get(self.origin(stmt.array))
-                kept = cell.element if cell is not None else None
-                among = cell.among if cell is not None and array and cell.type == array.dtype else ()
-                self._set(
-                    stmt.target, Fact(array.dtype, element=kept, among=among) if known and array else None
-                )
+                self._set(stmt.target, self._load(stmt))
             case Store():
                 self._store(stmt)
             case Whole():
@@ -309,10 +304,33 @@ class Inference:
         typing = type_let(let, known, self.rules(let.target))
         return None if typing is None else typing.result
 
+    def _load(self, load: Load) -> Fact | None:
+        array, root = self._array(load.array), self.origin(load.array)
+        if array is None or not array.dtype.known:
+            return None
+        item = self.items.get(root) if self.rules(load.array) else None
+        if item is not None and held(item, array.dtype) is not None:
+            return held(item, array.dtype)
+        cell = self.cells.get(root)
+        among = cell.among if cell is not None and cell.type == array.dtype else ()
+        return Fact(array.dtype, element=None if cell is None else cell.element, among=among)
+
     def _store(self, store: Store) -> None:
         value = self.fact(store.value)
-        if store.fills and value is not None:
+        if value is None:
+            return
+        if store.array in self.lists:
+            self._put(store.array, value if isinstance(store.value, Const) else unbounded(value))
+        if store.fills or store.array in self.lists:
             self._fill(store.array, value)
+
+    def _put(self, array: Sym, value: Fact) -> None:
+        """An item of a list."""
+        root = self.origin(array)
+        old = self.items.get(root)
+        joined = value if old is None else join((old, value), self.numpy_rules)
+        if joined is not None and isinstance(joined.type, Scalar):
+            self.items[root] = joined
 
     def _whole(self, stmt: Whole) -> None:
         """The results' element types; of several among the arguments NumPy takes the widest."""
@@ -354,6 +372,9 @@ class Inference:
         type_ = alloc.target.type
         assert isinstance(type_, Array)
         dtype, layout = type_.dtype, type_.layout
+        fill = None if alloc.fill is None else self.fact(alloc.fill)
+        if fill is not None and alloc.target in self.lists:
+            self._put(alloc.target, fill if isinstance(alloc.fill, Const) else unbounded(fill))
         if layout == "?":
             like = None if alloc.like is None else self._array(alloc.like)
             layout = like.layout if like is not None and like.layout == "F" else "C"

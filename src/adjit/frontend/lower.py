@@ -35,6 +35,7 @@ class Lowered:
     guarded: divisions that must raise by themselves (see `transform.guard`).
     stretches: whether the program depends on which extents of its arguments are one.
     by_numba: what has Numba's types in a plain function: all that the dispatchers compute which it calls.
+    lists: arrays that are lists of the program, whose items stay what they are.
     """
 
     function: Function
@@ -45,6 +46,7 @@ class Lowered:
     guarded: frozenset[Sym] = frozenset()
     stretches: bool = False
     by_numba: frozenset[Sym] = frozenset()
+    lists: frozenset[Sym] = frozenset()
 
 
 def lower(f: object, specs: tuple[Spec, ...], plain: bool = True) -> Lowered:
@@ -122,9 +124,8 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
         refuse_stale(function, lx.shown)
     cleaned = everywhere(whole, clean)
     options = lx.options.combined(dispatcher)
-    return Lowered(
-        cleaned, tuple(arrays), out, tuple(lx.dependencies), *options, lx.stretches, frozenset(lx.by_numba)
-    )
+    followed = frozenset(lx.by_numba), frozenset(lx.lists)
+    return Lowered(cleaned, tuple(arrays), out, tuple(lx.dependencies), *options, lx.stretches, *followed)
 
 
 def _unpartial(f: object) -> tuple[object, tuple[object, ...], dict[str, object]]:
