@@ -26,6 +26,7 @@ from adjit.frontend import (
     elements,
     expressions,
     folds,
+    growing,
     inline,
     kernels,
     known,
@@ -41,6 +42,7 @@ from adjit.frontend.values import (
     Constant,
     DerivativeOf,
     Elements,
+    Growing,
     Method,
     Partial,
     PullbackOf,
@@ -88,13 +90,17 @@ def call_node(lx: Lowering, node: ast.Call) -> Value:
             value = expressions.lazily(lx, arg)
             args = [*(elements.settle(lx, a, mark, node) for a in args), value]
         else:
-            args.append(expressions.evaluate(lx, arg))
+            args.append(expressions.held(lx, arg))
     kwargs: dict[str, Value] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
             lx.refuse(keyword.value, "'**' in a call is not supported", "name the keywords")
         nested = isinstance(keyword.value, ast.List | ast.Tuple) and array_functions.takes_lists(function)
-        kwargs[keyword.arg] = (creation.nested if nested else expressions.evaluate)(lx, keyword.value)
+        kwargs[keyword.arg] = (creation.nested if nested else expressions.held)(lx, keyword.value)
+    if len(args) == len(node.args):
+        args = [expressions.as_it_is(lx, e, v) for e, v in zip(node.args, args, strict=True)]
+    if isinstance(function, Method) and isinstance(function.owner, Growing):
+        function = expressions.evaluate(lx, node.func)  # its arguments may have changed the list
     return call(lx, function, args, kwargs, node)
 
 
@@ -102,6 +108,9 @@ def call(
     lx: Lowering, function: Value, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value:
     """The value of `function(*args, **kwargs)`."""
+    if isinstance(function, DerivativeOf | PullbackOf):
+        args = [growing.settled(lx, a) for a in args]
+        kwargs = {k: growing.settled(lx, v) for k, v in kwargs.items()}
     match function:
         case Closure():
             return inline.call_closure(lx, function, args, kwargs, node)
@@ -123,6 +132,9 @@ def _method(
     lx: Lowering, method: Method, args: list[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value:
     owner = method.owner
+    args = [growing.settled(lx, a) if isinstance(owner, Sym) else a for a in args]
+    if isinstance(owner, Growing):
+        return growing.call(lx, owner, method.name, args, node)
     if isinstance(owner, Elements) or (is_array(owner) and method.name in expressions.FOLDS):
         value = folds.method(lx, owner, method.name, args, kwargs, node)
         return numpys_own(lx, value) if method.name in ("argmax", "argmin") else value
@@ -140,6 +152,9 @@ def _method(
 
 
 def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if not (isinstance(getattr(obj, "py_func", obj), FunctionType) and known.find(obj) is None):
+        args = [growing.settled(lx, a) for a in args]
+        kwargs = {k: growing.settled(lx, v) for k, v in kwargs.items()}
     given = getattr(obj, "__adjit_custom__", obj)
     if isinstance(given, CustomFunction):
         return custom.call_custom(lx, given, args, kwargs, node)
