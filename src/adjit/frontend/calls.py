@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 from numba.core import types as nb_types
+from numba.np.ufunc.dufunc import DUFunc
 from numba.stencils.stencil import StencilFunc
 
 from adjit import rules
@@ -34,6 +35,7 @@ from adjit.frontend import (
     outputs,
     pullbacks,
     remedies,
+    vectorized,
 )
 from adjit.frontend.context import Lowering
 from adjit.frontend.kernel_function import KernelFunction
@@ -190,6 +192,8 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
         if any(elements.is_whole(a) for a in args):
             return of_elements(lx, obj, args, node)
         return apply_rule(lx, obj, tuple(expressions.number(lx, a, node) for a in args), node)
+    if isinstance(obj, DUFunc):
+        return vectorized.call_vectorized(lx, obj, args, kwargs, node)
     inner = getattr(obj, "py_func", None)
     if isinstance(inner, FunctionType):
         return inline.call_function(lx, inner, obj, args, kwargs, node)
