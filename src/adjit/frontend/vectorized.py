@@ -1,11 +1,10 @@
-"""Functions under `numba.vectorize`: called with numbers they are inlined as any function, with arrays for each element."""
+"""Functions under `numba.vectorize`: inlined as any function is with numbers, and for each element with arrays."""
 
 from __future__ import annotations
 
 import ast
 from types import FunctionType
-
-from numba.np.ufunc.dufunc import DUFunc
+from typing import Any
 
 from adjit.frontend import broadcasting, calls, elements, expressions, inline
 from adjit.frontend.context import Lowering
@@ -14,7 +13,7 @@ from adjit.ir.core import Atom
 
 
 def call_vectorized(
-    lx: Lowering, function: DUFunc, args: list[Value], kwargs: dict[str, Value], node: ast.AST
+    lx: Lowering, function: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value:
     """`function(*args)`, broadcast over arrays."""
     name = function.__name__
