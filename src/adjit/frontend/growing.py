@@ -15,9 +15,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 from adjit.frontend import array_functions, arrays, expressions, indexing, iteration, list_names
-from adjit.frontend.context import Lowering
+from adjit.frontend.context import DeadPath, Lowering
 from adjit.frontend.values import (
     NONE,
     Elements,
@@ -127,7 +128,7 @@ def _array(column: Atom) -> Sym:
 def item(lx: Lowering, owner: Growing, k: Atom, node: ast.AST) -> Value:
     """Item `k`, 0 <= k < count."""
     if owner.shape is None:
-        lx.refuse(node, "an item of an empty list", "put one in first")
+        _never(lx, "list index out of range", node)
     with lx.at(node):
         return rebuild(owner.shape, iter([lx.builder.load(_array(c), (k,)) for c in owner.columns]))
 
@@ -246,7 +247,7 @@ def _extended(lx: Lowering, owner: Growing, source: Value, node: ast.AST) -> Gro
 
 def _pop(lx: Lowering, owner: Growing, args: list[Value], node: ast.AST) -> Value:
     if owner.shape is None:
-        lx.refuse(node, "an item is taken from an empty list", "put one in first")
+        _never(lx, "pop from empty list", node)
     with lx.at(node):
         _raise_if(lx, lx.let("eq", owner.count, ZERO, type=BOOL), "pop from empty list", node)
         last = expressions.integer(lx, "sub", owner.count, ONE)
@@ -283,6 +284,12 @@ def _place(lx: Lowering, owner: Growing, index: Atom, node: ast.AST) -> Atom:
     )
     _raise_if(lx, outside, "list index out of range", node)
     return at
+
+
+def _never(lx: Lowering, message: str, node: ast.AST) -> NoReturn:
+    """Nothing was put in the list before: should it be later, in a loop, the program is lowered once more."""
+    lx.builder.append(lx.failure(message, node, "IndexError"))
+    raise DeadPath
 
 
 def _raise_if(lx: Lowering, test: Atom, message: str, node: ast.AST) -> None:
