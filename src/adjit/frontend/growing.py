@@ -366,7 +366,10 @@ def _sort(lx: Lowering, owner: Growing, args: list[Value], node: ast.AST) -> Val
 def _copy(lx: Lowering, owner: Growing, args: list[Value], node: ast.AST) -> Value:
     with lx.at(node):
         columns = tuple(_copied(lx, _array(c), owner.count) for c in owner.columns)
-    return replace(owner, columns=columns, site=node, owners=frozenset({object()}))
+    site = (
+        owner.site if owner.shape is None else node
+    )  # what is put in the copy shows what the items of both are
+    return replace(owner, columns=columns, site=site, owners=frozenset({object()}))
 
 
 def _copied(lx: Lowering, column: Sym, count: Atom) -> Sym:

@@ -59,6 +59,11 @@ def lower(f: object, specs: tuple[Spec, ...], plain: bool = True) -> Lowered:
             try:
                 return _lower(f, specs, plain, growing)
             except ListFound as found:
+                if found.site in growing and (growing[found.site] is not None or found.shape is None):
+                    raise UnsupportedError(
+                        f"items of several kinds are put in the list `{ast.unparse(found.site)}`",
+                        "let all items be numbers, or tuples of one length",
+                    ) from None
                 growing[found.site] = found.shape
     except RecursionError as error:
         raise UnsupportedError(

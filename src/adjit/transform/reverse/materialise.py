@@ -94,7 +94,9 @@ class Materialiser:
         self.recomputed: dict[int, Let] = {}
         self.versions: dict[Sym, Sym] = {}  # growing records: any version -> the last one
         self._level_memo: dict[Sym, int | None] = {}
-        self._not_outside: set[Sym] = set()  # numbers of branches found by `_want` to be no better from outside
+        self._not_outside: set[Sym] = (
+            set()
+        )  # numbers of branches found by `_want` to be no better from outside
         self._chosen_from: dict[Sym, list[Atom]] = {}
 
     # scopes
