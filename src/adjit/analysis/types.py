@@ -88,10 +88,11 @@ def facts_of(
     """The inferred facts, at their fixed point."""
     followed = tuple(set[Sym]() if s is None else s for s in (marked, by_numba, lists))
     inference = Inference(weak_params is not None, function.functions, *followed)
-    for p in function.params:
-        inference.facts[p] = Fact(p.type, weak_params is not None and p in weak_params)
+    given = {p: Fact(p.type, weak_params is not None and p in weak_params) for p in function.params}
+    inference.facts.update(given)
     inference.origins = _origins(function.body)
     for _ in range(_MAX_ROUNDS):
+        inference.begin(given)
         before = inference.state()
         inference.block(function.body)
         inference.visit_instances()
@@ -131,6 +132,7 @@ class Instance:
 
     function: Function
     results: list[Fact | None]
+    given: dict[Sym, Fact]
 
 
 class Inference:
@@ -151,6 +153,7 @@ class Inference:
         self.items: dict[Sym, Fact] = {}  # of lists
         self.origins: dict[Sym, Sym] = {}
         self._open: set[Sym] = set()
+        self._widened = False  # an element type was another earlier in this round
         self._neutral: set[Sym] = set()  # carried values that start with a number of no type yet
 
     def rules(self, s: Sym) -> bool:
@@ -173,6 +176,12 @@ class Inference:
                 return Fact(a.type, self.numpy_rules, bounds=bounds) if a.type.known else None
             case Undef():
                 return None
+
+    def begin(self, given: dict[Sym, Fact]) -> None:
+        """A round: from the arguments alone, if an element type has become another, of which nothing may be kept."""
+        if self._widened:
+            self._widened = False
+            self.facts = {p: f for i in self.instances.values() for p, f in i.given.items()} | given
 
     def settle(self) -> bool:
         """Give float64 to element types that nothing decides; whether there were any."""
@@ -216,7 +225,9 @@ class Inference:
                     "convert the arguments so that each call passes the same types",
                     call.span,
                 )
-            self.instances[key] = Instance(self._copy(call.callee, known), [None] * len(call.results))
+            own = self._copy(call.callee, known)
+            given = dict(zip(own.params, known, strict=True))
+            self.instances[key] = Instance(own, [None] * len(call.results), given)
         return self.instances[key]
 
     def _alternates(self, name: str, facts: tuple[Fact, ...]) -> bool:
@@ -349,6 +360,7 @@ class Inference:
             value = unbounded(value)
             joined = value if old is None else join((old, value), self.rules(array))
             if joined is not None:
+                self._widened = self._widened or (old is not None and old.type != joined.type)
                 self.cells[root] = joined
 
     def _view(self, view: View) -> Fact | None:

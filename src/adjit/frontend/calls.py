@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 from numba.core import types as nb_types
+from numba.np.ufunc.dufunc import DUFunc
 from numba.stencils.stencil import StencilFunc
 
 from adjit import rules
@@ -26,6 +27,7 @@ from adjit.frontend import (
     elements,
     expressions,
     folds,
+    growing,
     inline,
     kernels,
     known,
@@ -33,6 +35,7 @@ from adjit.frontend import (
     outputs,
     pullbacks,
     remedies,
+    vectorized,
 )
 from adjit.frontend.context import Lowering
 from adjit.frontend.kernel_function import KernelFunction
@@ -41,6 +44,7 @@ from adjit.frontend.values import (
     Constant,
     DerivativeOf,
     Elements,
+    Growing,
     Method,
     Partial,
     PullbackOf,
@@ -88,13 +92,17 @@ def call_node(lx: Lowering, node: ast.Call) -> Value:
             value = expressions.lazily(lx, arg)
             args = [*(elements.settle(lx, a, mark, node) for a in args), value]
         else:
-            args.append(expressions.evaluate(lx, arg))
+            args.append(expressions.held(lx, arg))
     kwargs: dict[str, Value] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
             lx.refuse(keyword.value, "'**' in a call is not supported", "name the keywords")
         nested = isinstance(keyword.value, ast.List | ast.Tuple) and array_functions.takes_lists(function)
-        kwargs[keyword.arg] = (creation.nested if nested else expressions.evaluate)(lx, keyword.value)
+        kwargs[keyword.arg] = (creation.nested if nested else expressions.held)(lx, keyword.value)
+    if len(args) == len(node.args):
+        args = [expressions.as_it_is(lx, e, v) for e, v in zip(node.args, args, strict=True)]
+    if isinstance(function, Method) and isinstance(function.owner, Growing):
+        function = expressions.evaluate(lx, node.func)  # its arguments may have changed the list
     return call(lx, function, args, kwargs, node)
 
 
@@ -102,6 +110,9 @@ def call(
     lx: Lowering, function: Value, args: Sequence[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value:
     """The value of `function(*args, **kwargs)`."""
+    if isinstance(function, DerivativeOf | PullbackOf):
+        args = [growing.settled(lx, a) for a in args]
+        kwargs = {k: growing.settled(lx, v) for k, v in kwargs.items()}
     match function:
         case Closure():
             return inline.call_closure(lx, function, args, kwargs, node)
@@ -123,6 +134,9 @@ def _method(
     lx: Lowering, method: Method, args: list[Value], kwargs: dict[str, Value], node: ast.AST
 ) -> Value:
     owner = method.owner
+    args = [growing.settled(lx, a) if isinstance(owner, Sym) else a for a in args]
+    if isinstance(owner, Growing):
+        return growing.call(lx, owner, method.name, args, node)
     if isinstance(owner, Elements) or (is_array(owner) and method.name in expressions.FOLDS):
         value = folds.method(lx, owner, method.name, args, kwargs, node)
         return numpys_own(lx, value) if method.name in ("argmax", "argmin") else value
@@ -140,6 +154,9 @@ def _method(
 
 
 def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if not (isinstance(getattr(obj, "py_func", obj), FunctionType) and known.find(obj) is None):
+        args = [growing.settled(lx, a) for a in args]
+        kwargs = {k: growing.settled(lx, v) for k, v in kwargs.items()}
     given = getattr(obj, "__adjit_custom__", obj)
     if isinstance(given, CustomFunction):
         return custom.call_custom(lx, given, args, kwargs, node)
@@ -175,6 +192,8 @@ def _object(lx: Lowering, obj: object, args: list[Value], kwargs: dict[str, Valu
         if any(elements.is_whole(a) for a in args):
             return of_elements(lx, obj, args, node)
         return apply_rule(lx, obj, tuple(expressions.number(lx, a, node) for a in args), node)
+    if isinstance(obj, DUFunc):
+        return vectorized.call_vectorized(lx, obj, args, kwargs, node)
     inner = getattr(obj, "py_func", None)
     if isinstance(inner, FunctionType):
         return inline.call_function(lx, inner, obj, args, kwargs, node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
@@ -25,6 +25,8 @@ from adjit.frontend.values import (
     Closure,
     Conflict,
     Flow,
+    Growing,
+    ListFound,
     Once,
     RangeValue,
     Static,
@@ -37,6 +39,8 @@ from adjit.frontend.values import (
     is_iterator,
     joined_type,
     kind,
+    rebuild,
+    same_items,
     same_static,
 )
 from adjit.ir.builder import Builder
@@ -147,6 +151,12 @@ class Lowering:
         self.dependencies: dict[object, None] = {}
         self.prefixes: dict[Sym, tuple[Sym, tuple[Atom, ...]]] = {}
         self.lists: set[Sym] = set()
+        self.sites: dict[Sym, ast.AST] = {}  # of these lists: where each was made
+        self.growing: dict[
+            ast.AST, Value | None
+        ] = {}  # lists that change their length: the structure of an item
+        self.seen: dict[Sym, frozenset[object]] = {}  # arrays that show such a list as it was: its owners
+        self.changes: list[frozenset[object]] = []  # owners of the lists whose length was changed, in order
         self.defaults: dict[Sym, tuple[str, str]] = {}  # arrays: default values of which parameter of what
         self.shown: dict[Sym, Copy] = {}  # copies that stand for views that may have a name
         self.lengths: dict[Sym, int] = {}
@@ -193,7 +203,13 @@ class Lowering:
 
     def is_list(self, value: Value) -> bool:
         """Whether a value is a list of the program, which is an array here."""
-        return isinstance(value, Sym) and value in self.lists
+        return isinstance(value, Growing) or (isinstance(value, Sym) and value in self.lists)
+
+    def both_grow(self, a: Value, b: Value) -> None:
+        """Where a name is a list that changes its length on one path, it is on the other."""
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, Growing) and isinstance(other, Sym) and other in self.sites:
+                raise ListFound(self.sites[other], one.shape)
 
     def kind(self, value: Value) -> str:
         """What the value is, in words of the user."""
@@ -225,8 +241,13 @@ class Lowering:
 
     def like(self, target: Sym, *sources: Atom) -> None:
         """A name that may stand for a list is one, and so is one that may stand for a shared array."""
-        if any(isinstance(a, Sym) and a in self.lists for a in sources):
-            self.lists.add(target)
+        for a in sources:
+            if isinstance(a, Sym) and a in self.lists:
+                self.lists.add(target)
+                if a in self.sites:
+                    self.sites[target] = self.sites[a]
+                if a in self.seen:
+                    self.seen[target] = self.seen.get(target, frozenset()) | self.seen[a]
         if any(isinstance(a, Sym) and a in self.shared for a in sources):
             self.shared |= {target}
 
@@ -341,6 +362,7 @@ class Lowering:
                 if not _local(one):
                     return one
                 return self._with_undef(name, one, one is a, flow)
+        self.both_grow(a, b)
         return meet(name, a, b, flow)
 
     def _with_undef(self, name: str, value: Value, first: bool, flow: Flow) -> Value:
@@ -350,6 +372,12 @@ class Lowering:
         if isinstance(value, RangeValue):
             lo, hi, step = (_number(self._with_undef(name, v, first, flow)) for v in value.bounds)
             return RangeValue(lo, hi, step, value.parallel)
+        if isinstance(value, Growing):
+            key = (value, UNBOUND) if first else (UNBOUND, value)
+            if key not in flow.met:
+                made = (_number(self._with_undef(name, v, first, flow)) for v in atoms(value))
+                flow.met[key] = rebuild(value, made)
+            return flow.met[key]
         if not isinstance(value, Sym | Undef):
             return value
         absent = Undef(value.type)
@@ -571,9 +599,21 @@ def meet(name: str, a: Value, b: Value, flow: Flow) -> Value:
     elif isinstance(a, RangeValue) and isinstance(b, RangeValue) and a.parallel == b.parallel:
         lo, hi, step = (_number(meet(name, x, y, flow)) for x, y in zip(a.bounds, b.bounds, strict=True))
         return RangeValue(lo, hi, step, a.parallel)
+    elif isinstance(a, Growing) and isinstance(b, Growing) and same_items(a, b):
+        if (a, b) not in flow.met:
+            flow.met[a, b] = _lists(name, a, b, flow)
+        return flow.met[a, b]
     elif same_static(a, b):
         return a
     return a if isinstance(a, Conflict) else b if isinstance(b, Conflict) else conflict(a, b, flow.lists)
+
+
+def _lists(name: str, a: Growing, b: Growing, flow: Flow) -> Value:
+    """A list that is one of two."""
+    met = [meet(name, x, y, flow) for x, y in zip(atoms(a), atoms(b), strict=True)]
+    clash = next((m for m in met if isinstance(m, Conflict)), None)
+    joined = replace(a, owners=a.owners | b.owners)
+    return rebuild(joined, map(_number, met)) if clash is None else clash
 
 
 def _number(value: Value) -> Atom:
@@ -590,7 +630,7 @@ def portable(value: Value) -> bool:
         case Closure():
             return not (value.defaults or value.keyword_defaults or value.frame.finished)
         case _:
-            return is_atom(value) or isinstance(value, Static | Conflict | RangeValue)
+            return is_atom(value) or isinstance(value, Static | Conflict | RangeValue | Growing)
 
 
 def _local(value: Value) -> bool:

@@ -197,7 +197,7 @@ def array_call(lx: Lowering, node: ast.Call) -> Value:
     value = nested(lx, node.args[0])
     dtypes = [*node.args[1:], *(k.value for k in node.keywords)]
     dtype = dtype_of(lx, expressions.evaluate(lx, dtypes[0]), node) if dtypes else None
-    if ast.unparse(node.func).endswith("asarray") and is_array(value):
+    if ast.unparse(node.func).endswith("asarray") and is_array(value) and not lx.is_list(value):
         element = value.type if isinstance(value, Sym) else None
         if isinstance(element, Array) and (dtype is None or dtype == element.dtype):
             return value

@@ -13,6 +13,7 @@ from adjit.frontend import (
     calls,
     comparisons,
     elements,
+    growing,
     indexing,
     lists,
     matrices,
@@ -30,6 +31,7 @@ from adjit.frontend.values import (
     Closure,
     Conflict,
     Elements,
+    Growing,
     Method,
     Once,
     SliceValue,
@@ -68,6 +70,12 @@ BINARY: dict[type[ast.operator], str] = {
 def evaluate(lx: Lowering, node: ast.expr) -> Value:
     """The value of an expression; its statements are appended to the open block."""
     with lx.at(node):
+        return growing.settled(lx, elements.solid(lx, _evaluate(lx, node), node))
+
+
+def held(lx: Lowering, node: ast.expr) -> Value:
+    """As `evaluate`, for who hands the value on: a list that grows is itself."""
+    with lx.at(node):
         return elements.solid(lx, _evaluate(lx, node), node)
 
 
@@ -79,7 +87,7 @@ def lazily(lx: Lowering, node: ast.expr) -> Value:
             if where is not None:
                 return parts.at(lx, where, node)
             return indexing.elements_at(lx, *indexing.place(lx, node), node)
-        return _evaluate(lx, node)
+        return growing.settled(lx, _evaluate(lx, node))
 
 
 def _evaluate(lx: Lowering, node: ast.expr) -> Value:
@@ -99,26 +107,27 @@ def _evaluate(lx: Lowering, node: ast.expr) -> Value:
         case ast.IfExp():
             return _ifexp(lx, node)
         case ast.Call():
-            return calls.call_node(lx, node)
+            return growing.born(lx, node, calls.call_node(lx, node))
         case ast.Attribute():
             lazy = node.attr in FOLDS or node.attr in parts.NAMES
-            owner = (lazily if lazy else evaluate)(lx, node.value)
+            owner = (lazily if lazy else held)(lx, node.value)
             return attribute(lx, owner, node.attr, node)
         case ast.Subscript():
             where = parts.place(lx, node)
-            return (
-                indexing.load(lx, *indexing.place(lx, node), node)
-                if where is None
-                else parts.at(lx, where, node)
-            )
+            if where is not None:
+                return parts.at(lx, where, node)
+            return growing.born(lx, node, indexing.load(lx, *indexing.place(lx, node), node))
         case ast.Tuple():
             return TupleValue(tuple(_elements(lx, node.elts)))
         case ast.List():
-            return lists.list_of(lx, [evaluate(lx, e) for e in node.elts], node)
+            items = [evaluate(lx, e) for e in node.elts]
+            if not items or isinstance(items[0], TupleValue):
+                return growing.made(lx, node, items)
+            return growing.born(lx, node, lists.list_of(lx, items, node))
         case ast.ListComp():
-            return lists.list_comprehension(lx, node)
+            return growing.born(lx, node, lists.list_comprehension(lx, node))
         case ast.NamedExpr():
-            value = evaluate(lx, node.value)
+            value = held(lx, node.value)
             statements.bind(lx, node.target, value)
             return value
         case ast.Slice():
@@ -137,8 +146,15 @@ def _elements(lx: Lowering, nodes: list[ast.expr]) -> list[Value]:
         if isinstance(e, ast.Starred):
             found += items_of(lx, evaluate(lx, e.value), e)
         else:
-            found.append(evaluate(lx, e))
-    return found
+            found.append(held(lx, e))
+    if len(nodes) != len(found):
+        return found
+    return [as_it_is(lx, e, v) for e, v in zip(nodes, found, strict=True)]
+
+
+def as_it_is(lx: Lowering, node: ast.expr, value: Value) -> Value:
+    """A list that has a name, after what stands beside it was evaluated and may have changed it."""
+    return held(lx, node) if isinstance(node, ast.Name) and isinstance(value, Growing) else value
 
 
 def _constant(lx: Lowering, node: ast.Constant) -> Value:
@@ -224,9 +240,14 @@ def attribute(lx: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
             parts.part(lx, owner, name, node) if name in parts.NAMES else arrays.method(lx, owner, name, node)
         )
     if isinstance(owner, Sym | Undef) and is_array(owner):
+        growing.method(lx, owner, name)
         return arrays.attribute(lx, owner, name, node)
     if isinstance(owner, Sym | Const | Undef):
         return _number_attribute(lx, owner, name, node)
+    if isinstance(owner, Growing):
+        if name not in growing.METHODS:
+            lx.refuse(node, *remedies.list_attribute(name))
+        return Method(owner, name)
     if isinstance(owner, TupleValue):
         fields = getattr(owner.cls, "_fields", ())
         if name in fields:
@@ -333,7 +354,7 @@ def _binop(lx: Lowering, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List) and len(node.left.elts) == 1:
         fill = evaluate(lx, node.left.elts[0])
         times = number(lx, evaluate(lx, node.right), node.right)
-        return lists.repeated(lx, fill, times, node)
+        return growing.born(lx, node, lists.repeated(lx, fill, times, node))
     left = lazily(lx, node.left)
     mark = lx.builder.mark()
     right = lazily(lx, node.right)
@@ -423,6 +444,10 @@ def truth(lx: Lowering, value: Value, node: ast.AST) -> Atom:
             return TRUE if text else FALSE
         case Static() | Closure():
             return TRUE
+        case Growing():
+            return lx.let("ne", value.count, ZERO, type=BOOL)
+        case Sym() if value in lx.lists:
+            return lx.let("ne", indexing.extent(lx, value, 0), ZERO, type=BOOL)
         case _:
             x = number(lx, value, node)
             return x if x.type == BOOL else lx.let("cast", x, type=BOOL, fn="bool")
@@ -449,5 +474,5 @@ def _boolop(lx: Lowering, node: ast.BoolOp, values: list[ast.expr]) -> Value:
 def _ifexp(lx: Lowering, node: ast.IfExp) -> Value:
     test = truth(lx, evaluate(lx, node.test), node.test)
     if isinstance(test, Const):
-        return evaluate(lx, node.body if test.value else node.orelse)
-    return lx.branch(test, lambda: evaluate(lx, node.body), lambda: evaluate(lx, node.orelse), node)
+        return held(lx, node.body if test.value else node.orelse)
+    return lx.branch(test, lambda: held(lx, node.body), lambda: held(lx, node.orelse), node)

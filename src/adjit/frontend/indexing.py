@@ -6,12 +6,24 @@ import ast
 
 import numpy as np
 
-from adjit.frontend import elements, expressions, fancy, inline, library, lists, remedies, slices, views
+from adjit.frontend import (
+    elements,
+    expressions,
+    fancy,
+    growing,
+    inline,
+    library,
+    lists,
+    remedies,
+    slices,
+    views,
+)
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
     Axis,
     Elements,
     FlatValue,
+    Growing,
     SliceValue,
     Static,
     TupleValue,
@@ -131,6 +143,8 @@ def load(lx: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
         lx.refuse(node, f"{lx.kind(owner)} is indexed", remedies.of_container(owner.value))
     if isinstance(owner, FlatValue):
         return lx.builder.load(owner.array, flat_index(lx, owner, index, node))
+    if isinstance(owner, Growing):
+        return growing.load(lx, owner, index, node)
     if not isinstance(owner, Sym) or not is_array(owner):
         lx.refuse(
             node,

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from types import FunctionType
 
-from adjit.frontend import calls, expressions, recursion, statements
+from adjit.frontend import calls, expressions, list_names, recursion, statements
 from adjit.frontend.context import RESULT, RETURN, DeadPath, Env, Frame, Lowering
 from adjit.frontend.frozen import frozen_values
 from adjit.frontend.liveness import scope_of
@@ -70,7 +70,7 @@ def _run(
     signature = calls.explicit_signature(lx, dispatcher, names, node)
     if signature is not None:
         names = calls.cast_arguments(lx, signature, names)
-    frame.env = Env({k: lx.named(v, node) for k, v in names.items()})
+    frame.env = Env(list_names.lent({k: lx.named(v, node) for k, v in names.items()}))
     value = recursion.run(lx, frame, source.node, node)
     return value if signature is None else calls.cast_result(lx, signature, value, node)
 
@@ -144,7 +144,7 @@ def call_closure(
     fn, outer = closure.node, closure.frame
     name = fn.name if isinstance(fn, ast.FunctionDef) else "<lambda>"
     bound = bind_arguments(lx, fn, name, args, kwargs, closure.defaults, closure.keyword_defaults, node)
-    bound = {k: lx.named(v, node) for k, v in bound.items()}
+    bound = list_names.lent({k: lx.named(v, node) for k, v in bound.items()})
     top = outer
     while top.lexical is not None:
         top = top.lexical

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from adjit.frontend import arrays, expressions, indexing
+from adjit.frontend import arrays, expressions, growing, indexing
 from adjit.frontend.context import Lowering
 from adjit.frontend.values import (
     EnumerateValue,
     FlatValue,
+    Growing,
     IndexSpace,
     NdEnumerateValue,
     RangeValue,
@@ -85,6 +86,8 @@ def count(lx: Lowering, source: Value, node: ast.AST) -> Atom:
                 if other != least:
                     least = lx.let("min", least, other, fn="min", name="count")
             return least
+        case Growing():
+            return source.count
         case IndexSpace():
             return _product(lx, source.shape)
         case FlatValue() | NdEnumerateValue():
@@ -135,6 +138,8 @@ def item(lx: Lowering, source: Value, k: Atom, node: ast.AST) -> Value:
             return item(lx, source.item, expressions.integer(lx, "sub", last, k), node)
         case ZipValue():
             return TupleValue(tuple(item(lx, part, k, node) for part in source.items))
+        case Growing():
+            return growing.item(lx, source, k, node)
         case IndexSpace():
             return TupleValue(_digits(lx, k, source.shape))
         case FlatValue():

@@ -13,6 +13,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.typed import List as TypedList
 
 from adjit.frontend import (
     array_functions,
@@ -21,6 +22,7 @@ from adjit.frontend import (
     creation,
     expressions,
     folds,
+    growing,
     indexing,
     inline,
     iteration,
@@ -28,11 +30,11 @@ from adjit.frontend import (
     lanes,
     library,
     linear,
+    list_names,
     lists,
     matrices,
     norms,
     reductions,
-    remedies,
     statements,
 )
 from adjit.frontend.arguments import Handler, bound
@@ -173,8 +175,10 @@ def _tuple(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
 
 
 def _list(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if not args and not kwargs:
+        return growing.made(lx, node, [])
     if kwargs or len(args) != 1:
-        lx.refuse(node, "an empty list", remedies.FIXED)
+        lx.refuse(node, "'list' takes one argument", "list(x)")
     return lists.list_from(lx, args[0], node)
 
 
@@ -324,6 +328,8 @@ def _print(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.
 def _partial(lx: Lowering, args: list[Value], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if not args:
         lx.refuse(node, "'partial' needs a function", "partial(f, ...)")
+    for value in (*args, *kwargs.values()):
+        list_names.refuse_shown(lx, value, node)
     return Partial(args[0], tuple(args[1:]), dict(kwargs))
 
 
@@ -422,6 +428,7 @@ _HANDLERS: dict[object, Handler] = {
     reversed: _reversed,
     tuple: _tuple,
     list: _list,
+    TypedList: _list,
     numba.literal_unroll: _identity_of,
     round: _round,
     pow: _pow,

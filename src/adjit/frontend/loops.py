@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from adjit.errors import UnsupportedError
-from adjit.frontend import expressions, iteration, liveness, statements
+from adjit.frontend import expressions, iteration, list_names, liveness, statements
 from adjit.frontend.context import (
     BREAK,
     CONTINUE,
@@ -31,6 +31,7 @@ from adjit.frontend.values import (
     UNBOUND,
     Conflict,
     FlatValue,
+    Growing,
     IndexSpace,
     NdEnumerateValue,
     RangeValue,
@@ -61,6 +62,8 @@ class _Carried:
     params: list[Sym]
     inits: list[Atom]
     value: Value
+    aliases: list[str] = field(default_factory=list)  # other names of the same list
+    ends: frozenset[object] = frozenset()  # owners that a list has at the end of a turn
 
 
 class _Plan:
@@ -71,6 +74,7 @@ class _Plan:
         self.facts = liveness_of(lx, node)
         self.before = lx.env
         self.guesses: dict[str, Value] = {}
+        self.lists = list_names.Carried(lx.env)
         self.unsure = False  # a name has one kind on one path through a turn, and none on the others
 
     def start(self) -> tuple[Env, list[_Carried]]:
@@ -79,12 +83,18 @@ class _Plan:
         for name in (*EXITS, RESULT):
             env.names.pop(name, None)
         carried: list[_Carried] = []
-        for name in self.facts.assigned:
+        slots: dict[Value, _Carried] = {}
+        for name in dict.fromkeys((*self.facts.assigned, *self.lists.changed)):
             old = env.names.pop(name, UNBOUND)
-            if name not in self.facts.start:
+            if name not in self.facts.start and name not in self.lists.changed:
+                continue
+            if isinstance(old, Growing) and old in slots and name not in self.lists.apart:
+                slots[old].aliases.append(name)
+                env.names[name] = slots[old].value
                 continue
             slot = self.slot(name, old, self.guesses.get(name, Undef(UNKNOWN)))
             env.names[name] = slot.value
+            slots[old] = slot
             carried.append(slot)
         return env, carried
 
@@ -108,6 +118,8 @@ class _Plan:
 
     def slot(self, name: str, old: Value, otherwise: Value) -> _Carried:
         template = otherwise if isinstance(old, Unbound) else old
+        if isinstance(template, Growing):
+            template = self.lists.owned(name, template)
         params = [Sym(hint_of(name), _param_type(name, a)) for a in atoms(template)]
         value = rebuild(template, iter(params))
         for param, a in zip(params, atoms(template), strict=True):
@@ -123,7 +135,10 @@ class _Plan:
         value = end.names.get(slot.name, UNBOUND)
         if isinstance(value, Unbound):
             return [Undef(p.type) for p in slot.params]
+        self.lx.both_grow(value, slot.template)
         found = None if isinstance(value, Conflict) else fits(value, slot.template)
+        if isinstance(value, Growing):
+            slot.ends = value.owners
         if found is None and isinstance(self.before.names.get(slot.name, UNBOUND), Unbound):
             if slot.name not in self.guesses:
                 if isinstance(value, Conflict):
@@ -157,6 +172,7 @@ class _Plan:
             return (self.slot(name, UNBOUND, template), value) if has_atoms else (None, value)
         if name == RETURN and not isinstance(value, Sym | Const | Undef):
             raise AssertionError
+        self.lx.both_grow(old, template)
         found = fits(old, template)
         if found is None:
             return None, self.lx.conflict(old, value)
@@ -187,8 +203,12 @@ def _emit(
     turn: Callable[[Sym | None], Atom | None],
     hint: str = "i",
     parallel: bool = False,
+    going_on: list[Env] | None = None,
 ) -> Env:
-    """Build the Loop; `turn` lowers one turn and gives the stop flag. Gives the names at a turn's end."""
+    """Build the Loop; `turn` lowers one turn and gives the stop flag. Gives the names at a turn's end.
+
+    going_on: where `turn` puts the names with which the next turn begins, if these are others.
+    """
     plan = _Plan(lx, node)
     while True:
         start, carried = plan.start()
@@ -200,6 +220,9 @@ def _emit(
         except UnsupportedError:
             if not plan.scout(lambda index=index: turn(index)):
                 raise
+            continue
+        plan.lists.going_on = going_on[-1] if going_on else branch.env
+        if plan.lists.again([(s.name, s.value, s.aliases) for s in carried], branch.env):
             continue
         nexts = [plan.nexts(slot, branch.env) for slot in carried]
         if all(n is not None for n in nexts):
@@ -255,7 +278,10 @@ def _finish(
         results += mine
         for result, p in zip(mine, slot.params, strict=True):
             lx.like(result, p)
-        after.names[slot.name] = rebuild(slot.template, iter(mine))
+        made = rebuild(slot.template, iter(mine))
+        if isinstance(made, Growing):
+            made = replace(made, owners=made.owners | slot.ends)
+        after.names.update(dict.fromkeys((slot.name, *slot.aliases), made))
     lo, hi, step = bounds if bounds is not None else (None, None, None)
     params = tuple(p for slot in carried for p in slot.params)
     inits = tuple(a for slot in carried for a in slot.inits)
@@ -311,6 +337,7 @@ def _otherwise(lx: Lowering, node: ast.For | ast.While) -> None:
 def run_while(lx: Lowering, node: ast.While) -> None:
     """Lower a `while` loop."""
     endless: list[bool] = []
+    going_on: list[Env] = []
 
     def turn(_: Sym | None) -> Atom | None:
         test = expressions.truth(lx, expressions.evaluate(lx, node.test), node.test)
@@ -330,6 +357,7 @@ def run_while(lx: Lowering, node: ast.While) -> None:
         base = lx.env
         then = lx.attempt(base.copy(), body)
         els = lx.attempt(base.copy(), lambda: None)
+        going_on.append(then.env)
         exits = STOP in then.env.names
         if exits:
             els.env.names[STOP] = TRUE
@@ -340,7 +368,7 @@ def run_while(lx: Lowering, node: ast.While) -> None:
         assert isinstance(stop, Sym | Const | Undef)
         return stop
 
-    end = _emit(lx, node, None, turn)
+    end = _emit(lx, node, None, turn, going_on=going_on)
     if endless[-1] and not lx.env.dead:
         _after_endless(lx, end)
     _otherwise(lx, node)
@@ -362,6 +390,7 @@ def _after_endless(lx: Lowering, end: Env) -> None:
 def run_for(lx: Lowering, node: ast.For) -> None:
     """Lower a `for` loop."""
     source = expressions.evaluate(lx, node.iter)
+    changed = len(lx.changes)
     items = iteration.static_items(lx, source, node.iter)
     if items is not None:
         _unroll(lx, node, items)
@@ -380,6 +409,7 @@ def run_for(lx: Lowering, node: ast.For) -> None:
         around, lx.in_order = lx.in_order, False
         _emit(lx, node, bounds, turn, _hint(node.target, source), parallel)
         lx.in_order = around or (lx.in_order and lx.parallel_loops > 0)
+    list_names.refuse_changed(lx, source, lx.changes[changed:], node)
     _otherwise(lx, node)
 
 

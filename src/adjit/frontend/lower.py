@@ -16,7 +16,7 @@ from adjit.frontend.kernel_function import LAUNCH, KernelFunction
 from adjit.frontend.liveness import Scope
 from adjit.frontend.read_source import read_source, unwrap
 from adjit.frontend.shown import refuse_stale
-from adjit.frontend.values import NONE, Method, Static, TupleValue, Value, atoms, spec_of
+from adjit.frontend.values import NONE, ListFound, Method, Static, TupleValue, Value, atoms, spec_of
 from adjit.ir.core import Atom, Function, If, Loop, Store, Sym, View
 from adjit.ir.structure import Leaf, NoneSpec, Spec, StaticSpec, TupleSpec, leaves
 from adjit.ir.visit import everywhere, reachable, walk
@@ -58,14 +58,24 @@ def lower(f: object, specs: tuple[Spec, ...], plain: bool = True) -> Lowered:
         UnsupportedError, MissingRuleError: the program uses something that cannot be differentiated.
     """
     try:
-        return _lower(f, specs, plain)
+        growing: dict[ast.AST, Value | None] = {}
+        while True:
+            try:
+                return _lower(f, specs, plain, growing)
+            except ListFound as found:
+                if found.site in growing and (growing[found.site] is not None or found.shape is None):
+                    raise UnsupportedError(
+                        f"items of several kinds are put in the list `{ast.unparse(found.site)}`",
+                        "let all items be numbers, or tuples of one length",
+                    ) from None
+                growing[found.site] = found.shape
     except RecursionError as error:
         raise UnsupportedError(
             "the program is nested too deeply", "split it into functions and loops"
         ) from error
 
 
-def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
+def _lower(f: object, specs: tuple[Spec, ...], plain: bool, growing: dict[ast.AST, Value | None]) -> Lowered:
     target, partial_args, partial_keywords = _unpartial(f)
     custom = getattr(target, "__adjit_custom__", target)
     primal = custom.primal if isinstance(custom, CustomFunction) else target
@@ -73,6 +83,7 @@ def _lower(f: object, specs: tuple[Spec, ...], plain: bool) -> Lowered:
     function, dispatcher = unwrap(primal) if kernel is None else (kernel.body, None)
     source = read_source(function)
     lx = Lowering()
+    lx.growing = growing
     if any(leaf.place for spec in specs for leaf in leaves(spec)):
         lx.steps = device_steps.STEPS
     lx.builder.span = span_of(source.file, source.node)

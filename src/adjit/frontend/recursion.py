@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from adjit.frontend import inline
+from adjit.frontend import inline, list_names
 from adjit.frontend.context import DeadPath, Env, Frame, Lowering, Template
 from adjit.frontend.fence import span_of
 from adjit.frontend.read_source import FunctionNode
@@ -50,7 +50,9 @@ def run(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Value:
         raise RecursionFound(frame)
     bound, depth, mark = dict(frame.env.names), len(lx.frames), lx.builder.mark()
     try:
-        return inline.run_body(lx, frame, fn, node)
+        value = inline.run_body(lx, frame, fn, node)
+        list_names.handed_back(lx, frame, bound, node)
+        return value
     except RecursionFound as found:
         if not found.frame.runs(frame):
             raise
@@ -66,7 +68,7 @@ def _again(frame: Frame, names: dict[str, Value]) -> Frame:
 
 def _call(lx: Lowering, frame: Frame, fn: FunctionNode, node: ast.AST) -> Value:
     names = frame.env.names
-    if any(isinstance(a, Sym) and a in lx.lists for v in names.values() for a in atoms(v)):
+    if any(lx.is_list(a) for v in names.values() for a in (*atoms(v), *list_names.lists_in(v))):
         lx.refuse(node, f"a list is passed to '{frame.name}', which calls itself", "pass an array")
     mine = [t for t in lx.templates if t.frame.runs(frame)]
     template = next((t for t in mine if _matches(t, names)), None)

@@ -141,7 +141,8 @@ def outside(k: complex, count: int, node: ast.AST) -> Words:
 def in_place_of(obj: object, node: ast.AST, name: str) -> str:
     """What to write in place of a call that has no rule."""
     if isinstance(obj, DUFunc | GUFunc):
-        return "decorate the function with njit instead of vectorize, and call it for each element"
+        made = "guvectorize" if isinstance(obj, GUFunc) else "vectorize"
+        return f"decorate the function with njit instead of {made}, and call it for each element"
     if isinstance(getattr(obj, "__wrapped__", None), FunctionType) and not library(obj):
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else name
         return f"call the function inside: {called}.__wrapped__"

@@ -10,9 +10,11 @@ from adjit.frontend import (
     elements,
     expressions,
     fancy,
+    growing,
     indexing,
     inline,
     library,
+    list_names,
     loops,
     parts,
     remedies,
@@ -26,6 +28,7 @@ from adjit.frontend.values import (
     Closure,
     Elements,
     FlatValue,
+    Growing,
     Static,
     TupleValue,
     Value,
@@ -90,13 +93,13 @@ def _statement(lx: Lowering, stmt: ast.stmt) -> None:
             _aug_assign(lx, stmt)
         case ast.AnnAssign():
             if stmt.value is not None:
-                bind(lx, stmt.target, expressions.evaluate(lx, stmt.value))
+                bind(lx, stmt.target, expressions.held(lx, stmt.value))
         case ast.For():
             loops.run_for(lx, stmt)
         case ast.While():
             loops.run_while(lx, stmt)
         case ast.Return():
-            value = NONE if stmt.value is None else expressions.evaluate(lx, stmt.value)
+            value = NONE if stmt.value is None else expressions.held(lx, stmt.value)
             lx.env.names[RETURN] = TRUE
             lx.env.names[RESULT] = value
         case ast.Break():
@@ -129,7 +132,7 @@ def _statement(lx: Lowering, stmt: ast.stmt) -> None:
 
 def _assign(lx: Lowering, stmt: ast.Assign) -> None:
     stored = len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Subscript)
-    value = (expressions.lazily if stored else expressions.evaluate)(lx, stmt.value)
+    value = (expressions.lazily if stored else expressions.held)(lx, stmt.value)
     for target in stmt.targets:
         bind(lx, target, value)
 
@@ -138,6 +141,7 @@ def bind(lx: Lowering, target: ast.expr, value: Value) -> None:
     """Assign a value to a name, an element, or a tuple of those."""
     match target:
         case ast.Name():
+            list_names.refuse_shown(lx, value, target)
             _name(lx, value, target.id)
             lx.env.names[target.id] = lx.named(value, target)
         case ast.Tuple() | ast.List():
@@ -171,6 +175,9 @@ def store(lx: Lowering, node: ast.expr, owner: Value, index: Value, value: Value
         with lx.at(node):
             lx.builder.store(owner.array, at, expressions.number(lx, value, node))
         return
+    if isinstance(owner, Growing):
+        growing.store(lx, owner, index, value, node)
+        return
     if not isinstance(owner, Sym) or not is_array(owner):
         lx.refuse(node, f"an element of {lx.kind(owner)} is assigned", "elements of arrays can be assigned")
     parts = indexing.parts_of(index)
@@ -201,6 +208,7 @@ def _unpack(lx: Lowering, target: ast.Tuple | ast.List, value: Value) -> None:
         for k, t in enumerate(target.elts):
             bind(lx, t, indexing.load(lx, value, const(k), target))
         return
+    value = growing.settled(lx, value)
     items = expressions.items_of(lx, value, target)
     if star is None:
         if len(items) != count:
@@ -225,10 +233,16 @@ def _aug_assign(lx: Lowering, stmt: ast.AugAssign) -> None:
         old = expressions.lookup(lx, stmt.target.id, stmt.target)
         if is_array(old) and isinstance(old, Sym):
             if old in lx.lists:
+                growing.method(lx, old, "extend")
                 lx.refuse(stmt, "a list is updated in place", remedies.FIXED)
             _update(lx, stmt, elements.whole(lx, old), stmt.target, _reduced(lx, stmt, old))
             return
         right = expressions.evaluate(lx, stmt.value)
+        if isinstance(old, Growing) and isinstance(stmt.op, ast.Add):
+            old = expressions.as_it_is(lx, ast.Name(stmt.target.id, ast.Load()), old)
+            assert isinstance(old, Growing)
+            growing.call(lx, old, "extend", [right], stmt)
+            return
         with lx.at(stmt):
             value = expressions.binary(lx, stmt.op, old, right, stmt, name=stmt.target.id)
             value = elements.solid(lx, value, stmt)
@@ -324,6 +338,8 @@ def closure(lx: Lowering, node: ast.FunctionDef | ast.Lambda) -> Closure:
         for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
         if d is not None
     }
+    for value in (*defaults, *keywords.values()):
+        list_names.refuse_shown(lx, value, node)
     return Closure(node, lx.frame, defaults, keywords)
 
 

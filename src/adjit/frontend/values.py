@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from adjit.ir.core import Atom, Const, Sym, Undef
@@ -199,6 +199,33 @@ class Elements:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Growing:
+    """A list of which the program changes the length, as it is at this point of the program (see `growing`).
+
+    columns: one array for each number of an item, `count` items of it being in use. shape: the structure of an item,
+    None as long as nothing was put in. site: where the list is made. owners: stands for the lists that it may be; what
+    has none in common with it is another list.
+    """
+
+    columns: tuple[Atom, ...]
+    count: Atom
+    shape: Value | None
+    site: ast.AST
+    owners: frozenset[object]
+
+
+class ListFound(Exception):
+    """Internal: the list that is made at `site` changes its length, and has items of this structure (None: not known).
+
+    The program is lowered once more, with a list that can.
+    """
+
+    def __init__(self, site: ast.AST, shape: Value | None):
+        super().__init__()
+        self.site, self.shape = site, shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Once:
     """An iterator that has a name: it can be run over once, in as many loops as it was made in."""
 
@@ -241,6 +268,7 @@ Value = (
     | FlatValue
     | NdEnumerateValue
     | Elements
+    | Growing
     | Once
     | Conflict
     | Unbound
@@ -308,6 +336,8 @@ def kind(value: Value, lists: Container[Sym] = ()) -> str:
             return "a prange" if value.parallel else "a range"
         case Elements():
             return f"a {len(value.shape)}-D array"
+        case Growing():
+            return "a list"
         case Conflict():
             return " or ".join(value.kinds)
         case Unbound():
@@ -413,6 +443,7 @@ class Flow:
     targets: list[Sym] = field(default_factory=list)
     left: list[Atom] = field(default_factory=list)
     right: list[Atom] = field(default_factory=list)
+    met: dict[tuple[Value, Value], Value] = field(default_factory=dict)  # lists: two names of one stay that
 
     def meet(self, a: Atom, b: Atom, type: Type, name: str) -> Sym:
         target = Sym(name, type)
@@ -428,6 +459,8 @@ def rebuild(template: Value, make: Iterator[Atom]) -> Value:
         return TupleValue(tuple(rebuild(item, make) for item in template.items), template.cls)
     if isinstance(template, RangeValue):
         return RangeValue(next(make), next(make), next(make), template.parallel)
+    if isinstance(template, Growing):
+        return replace(template, columns=tuple(next(make) for _ in template.columns), count=next(make))
     return next(make) if is_atom(template) else template
 
 
@@ -438,6 +471,8 @@ def atoms(value: Value) -> Iterator[Atom]:
             yield from atoms(item)
     elif isinstance(value, RangeValue):
         yield from value.bounds
+    elif isinstance(value, Growing):
+        yield from (*value.columns, value.count)
     elif isinstance(value, Sym | Const | Undef):
         yield value
 
@@ -466,7 +501,18 @@ def fits(value: Value, template: Value) -> list[Atom] | None:
         if not isinstance(value, RangeValue) or value.parallel != template.parallel:
             return None
         return list(value.bounds)
+    if isinstance(template, Growing):
+        return list(atoms(value)) if isinstance(value, Growing) and same_items(value, template) else None
     return [] if same_static(value, template) else None
+
+
+def same_items(a: Growing, b: Growing) -> bool:
+    """Whether two lists have items of one structure. That of an empty list is found by the other."""
+    if a.shape is None or b.shape is None:
+        if a.shape is not b.shape:
+            raise ListFound(*(a.site, b.shape) if a.shape is None else (b.site, a.shape))
+        return True
+    return fits(a.shape, b.shape) is not None
 
 
 def spec_of(value: Value) -> Spec | None:

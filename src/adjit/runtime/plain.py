@@ -28,7 +28,7 @@ def _run_parts(part: Callable[..., None], count: int, given: tuple[Any, ...]) ->
     Two that meet need not show in any order (both may add to one element), so each part is run alone before: what it
     changes must be what all of them leave there.
     """
-    arrays = [a for a in given if isinstance(a, np.ndarray)]
+    arrays = [a for a in given if isinstance(a, np.ndarray) and a.flags.writeable]
     start = [a.copy() for a in arrays]
     alone = [_change(part, k, given, arrays, start) for k in range(count)] if count > 1 else []
     for k in (*range(1, count, 2), *range(count - 1 - (count - 1) % 2, -1, -2)):

@@ -94,6 +94,9 @@ class Materialiser:
         self.recomputed: dict[int, Let] = {}
         self.versions: dict[Sym, Sym] = {}  # growing records: any version -> the last one
         self._level_memo: dict[Sym, int | None] = {}
+        self._not_outside: set[Sym] = (
+            set()
+        )  # numbers of branches found by `_want` to be no better from outside
         self._chosen_from: dict[Sym, list[Atom]] = {}
 
     # scopes
@@ -170,6 +173,7 @@ class Materialiser:
     def _want(self, s: Sym) -> None:
         """Decide what to record so that `s` can be had: the one cause, or `s` itself."""
         causes: dict[Sym, None] = {}
+        self._not_outside.clear()
         self._causes(s, causes, set())
         if len(causes) == 1 and not isinstance(next(iter(causes)).type, Array):
             self._record(*causes)
@@ -267,6 +271,8 @@ class Materialiser:
 
     def _causes_outside(self, stmt: If, s: Sym, causes: dict[Sym, None], seen: set[Sym]) -> bool:
         """Whether a number that a branch gives is at hand once what stands in its way, in fewer loops, is."""
+        if s in self._not_outside:
+            return False
         depth = len(self.regions.where[s][0].loops)
         found: dict[Sym, None] = {}
         known = set(seen)
@@ -274,6 +280,7 @@ class Materialiser:
             if isinstance(a, Sym):
                 self._causes(a, found, known)
         if not found or any(len(self.regions.where[c][0].loops) >= depth for c in found):
+            self._not_outside.add(s)
             return False
         seen |= known
         causes |= found
