@@ -7,7 +7,7 @@ import math
 import os
 
 import numpy as np
-from numba import jit, stencil, typed
+from numba import jit, stencil
 from scipy import special
 
 
@@ -72,11 +72,19 @@ def opens_a_file(x):
     return x[0]
 
 
-def uses_list_append(x):
-    values = []
-    for i in range(len(x)):
-        values.append(x[i] * x[i])
-    return values[0] * values[1]
+def grows_one_of_two_lists(x):
+    items = [x[0]]
+    other = items if x[0] > 0.0 else [x[1]]
+    items.append(x[1])
+    return other[0]
+
+
+def grows_a_list_that_it_runs_over(x):
+    items = [x[0]]
+    for v in items:
+        if v < 10.0:
+            items.append(2.0 * v + 1.0)
+    return items[-1]
 
 
 def uses_histogram(x):
@@ -157,18 +165,6 @@ def object_mode(x):
     return x[0] * x[1]
 
 
-def pops_of_a_list(x):
-    items = [v for v in x]
-    items.pop()
-    return items[0]
-
-
-def sorts_a_list(x):
-    items = [v for v in x]
-    items.sort()
-    return items[0]
-
-
 def sums_a_list_as_an_array(x):
     items = [v for v in x]
     return items.mean()
@@ -234,12 +230,6 @@ def maps(x):
     return sum(map(lambda v: v * v, x))
 
 
-def uses_typed_list(x):
-    items = typed.List()
-    items.append(x[0])
-    return items[0]
-
-
 @stencil
 def smoothed(a):
     return 0.25 * (a[-1] + 2.0 * a[0] + a[1])
@@ -262,6 +252,8 @@ SETTINGS = {"k": 2.0}
 
 # (program, part of a line that must be shown, a word that must be named in the reason or the remedy)
 PROGRAMS = [
+    (grows_one_of_two_lists, "items.append(x[1])", "may have another name"),
+    (grows_a_list_that_it_runs_over, "for v in items:", "while a loop runs over it"),
     (uses_dict, "d", "dict"),
     (uses_dict_literal, 'd = {"a": x[0]}', "dict"),
     (uses_set, "s = {x[0], x[1]}", "set"),
@@ -273,7 +265,6 @@ PROGRAMS = [
     (uses_with, 'with np.errstate(all="ignore"):', "with"),
     (prints_active, "print(s)", "print"),
     (opens_a_file, "open(os.devnull", "open"),
-    (uses_list_append, "values", "list"),
     (uses_histogram, "np.histogram2d(x, x)", "histogram2d"),
     (uses_eval, "eval(", "eval"),
     (uses_getattr, 'getattr(x, "sum")', "getattr"),
@@ -282,8 +273,6 @@ PROGRAMS = [
     (uses_async, "", ""),
     (calls_c, "s = s + c_function(x[1])", "c_function"),
     (calls_the_system, "os.getpid()", "getpid"),
-    (pops_of_a_list, "items.pop()", "the list method 'pop'"),
-    (sorts_a_list, "items.sort()", "np.sort("),
     (sums_a_list_as_an_array, "items.mean()", "a list has no attribute 'mean': arrays have"),
     (joins_lists, "(items + items)[0]", "np.concatenate"),
     (uses_list_of_lists, "rows = [[x[0], 2.0], [3.0, 4.0]]", "a list of lists"),
@@ -296,7 +285,6 @@ PROGRAMS = [
     (is_of_arrays, "x[0] if y is x", "None and bools only, not a 1-D array"),
     (indexes_a_global_dict, 'SETTINGS["k"]', "take what is needed out of it"),
     (maps, "sum(map(", "a list comprehension"),
-    (uses_typed_list, "typed.List()", "'numba.typed.List'"),
     (uses_stencil, "smoothed(x)", "write the stencil as a loop, or with slices"),
     (uses_special, "special.erf(x[0])", "'scipy.special.erf'"),
     (uses_special_in_python, "special.logsumexp(x)", "'scipy.special.logsumexp'"),
