@@ -24,6 +24,7 @@ from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.numba_cpu import emit_full
 from adjit.codegen.outline import is_long, outline
 from adjit.codegen.rarely import RARELY
+from adjit.codegen.strided import ONE_BY_ONE
 from adjit.codegen.threads import RUN_PARTS, on_threads
 from adjit.ir.core import Function, Sym
 from adjit.ir.types import Array
@@ -173,6 +174,7 @@ _HELPERS = {
     "fourier": FOURIER,
     "fdiv": _FDIV,
     "grow": GROW,
+    "one_by_one": ONE_BY_ONE,
     "plus": PLUS,
     "run_parts": RUN_PARTS,
     "rarely": RARELY,
@@ -293,7 +295,7 @@ def _imports(text: str, called: set[str], lists: list[Array]) -> str:
     ]
     lines += ["", *(["from llvmlite import binding"] if "binding." in text else [])]
     lines += [f"from numba import {', '.join(names)}"]
-    if called & {"run_parts", "rarely"}:
+    if called & {"run_parts", "rarely", "one_by_one"}:
         lines[-1:-1] = ["from llvmlite import ir"]
     if "run_parts" in called:
         lines += ["from numba.core import cgutils", "from numba.core.callconv import Status, excinfo_ptr_t"]

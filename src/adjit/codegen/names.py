@@ -13,7 +13,7 @@ PRELUDE = frozenset(
         "math", "cmath", "np", "njit", "inf", "nan", "List", "types", "from_dtype", "lanes_dtype",
         *LANES, "literally", "adjit", "overload", "as_strided",
         "run_parts", "get_num_threads", "_run_some", "cgutils", "ir", "Status", "excinfo_ptr_t",
-        "ctypes", "binding", "intrinsic", "plus", "rarely", "scaled", "fourier", "fourier_typed",
+        "ctypes", "binding", "intrinsic", "plus", "one_by_one", "rarely", "scaled", "fourier", "fourier_typed",
         "FFT", "IFFT", "RFFT", "IRFFT", "BACKWARD", "ORTHO", "FORWARD", "_TRANSFORMS", "_NORMS", "_DTYPES",
         "_array_at", "_by_numpy", "_fourier",
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

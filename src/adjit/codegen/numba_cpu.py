@@ -20,6 +20,7 @@ from adjit.codegen.expressions import Expressions, array_name, zero
 from adjit.codegen.lines import INDENT, else_lines, with_comment
 from adjit.codegen.names import RESERVED, Names
 from adjit.codegen.nesting import Plan
+from adjit.codegen.strided import strided
 from adjit.codegen.views import contiguous_by_type, view
 from adjit.codegen.while_form import While
 from adjit.ir.core import (
@@ -76,6 +77,7 @@ def emit_full(
     """The text, and the operations and list types that it uses; `callees`: printed names of called functions."""
     names = callees or {f.name: f.name for f in function.functions}
     printer = Printer(function, error_model, comments, names, within)
+    printer.one_by_one = strided(function)
     text = printer.function(function)
     lists = {
         s.type.element
@@ -114,6 +116,7 @@ class Printer:
         self.variables = Variables(function, self.plan)
         self.comments = comments
         self.list_zeros: set[RefList] = set()
+        self.one_by_one: frozenset[int] = frozenset()
         self._names: dict[Sym, str] = {}
         self._lines: list[str] = []
         self._depth = 0
@@ -402,6 +405,8 @@ class Printer:
         self.line(self._head(loop), loop.span)
         self._depth += 1
         before = len(self._lines)
+        if id(loop) in self.one_by_one:
+            self.emit("one_by_one()")
         self._until(loop.body, loop.params, loop.nexts, loop.stop)
         if len(self._lines) == before:
             self.emit("pass")

@@ -171,6 +171,10 @@ _NO_INTEGER = -(2**63)
 """What a processor makes of a float that is no int64."""
 
 
+def _nothing() -> None:
+    """What stands for a mark that only a compiler reads."""
+
+
 def adapt(namespace: dict[str, Any]) -> None:
     """Put helpers that need no Numba in place of the module's own, after it was executed."""
     namespace["np"] = _NUMPY
@@ -178,6 +182,8 @@ def adapt(namespace: dict[str, Any]) -> None:
         namespace["fdiv"] = _fdiv
     if "run_parts" in namespace:
         namespace["run_parts"] = _run_parts
+    if "one_by_one" in namespace:
+        namespace["one_by_one"] = _nothing
 
 
 def boxed(call: Callable[..., Any]) -> Callable[..., Any]:
