@@ -84,6 +84,25 @@ def with_neighbours(a, b, p):
             a[i, j] = a[i - 1, j - 1] + b[i, j]
 
 
+def handed_on_alone(a, b, p):
+    """What turns hand on, with no statement around the lines."""
+    s, t = 0.25, 0.5
+    for j in range(1, a.shape[1]):
+        for i in range(a.shape[0]):
+            a[i, j] = a[i, j - 1] * s + b[i, j]
+        s, t = t, s
+    return s
+
+
+def handed_on_unread(a, b, p):
+    k = 3
+    for j in range(1, a.shape[1]):
+        for i in range(a.shape[0]):
+            a[i, j] = a[i, j - 1] * 0.5 + b[i, j]
+        k = 4
+    return k
+
+
 def along_memory(a, b, p):
     for i in range(1, a.shape[0]):
         for j in range(a.shape[1]):
@@ -132,7 +151,7 @@ def views(a, b, p):
             column[i] = before[i] + 1.0
 
 
-TAKEN = [swept, swept_back, eliminated, two_lines, from_the_other_end]
+TAKEN = [swept, handed_on_alone, handed_on_unread, swept_back, eliminated, two_lines, from_the_other_end]
 LEFT = [
     with_neighbours, along_memory, pivots_of_lines, other_ranges, wrapped, one_row, chained, views
 ]  # fmt: skip

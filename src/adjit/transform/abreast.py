@@ -75,8 +75,8 @@ def _is_counted(loop: Loop) -> bool:
 class _Plan:
     """around: the loop. lines: those inside it, over one range from `lo` to `hi`, whose statements are `ends`.
 
-    first: the statements around the lines if they are done before; again: those that each block of lines repeats;
-    kept: what is written down for each turn in between.
+    first: the statements around the lines if these, or what turns hand on, come before; again: those that each block
+    of lines repeats; kept: what is written down for each turn in between.
     """
 
     around: Loop
@@ -84,7 +84,7 @@ class _Plan:
     ends: Block
     lo: Atom
     hi: Atom
-    first: Block
+    first: Block | None
     again: Block
     kept: tuple[Sym, ...]
 
@@ -118,7 +118,7 @@ class _Abreast(Rewriter):
             return None
         repeated = {id(s) for s in again}
         alone = not loop.results and not kept and all(id(s) in repeated or self._is_pure(s) for s in rest)
-        return _Plan(loop, lines, ends, lo, hi, () if alone else rest, again, kept)
+        return _Plan(loop, lines, ends, lo, hi, None if alone else rest, again, kept)
 
     def _is_line_loop(self, loop: Loop) -> bool:
         """Whether it is straight-line code that hands nothing from turn to turn and cannot raise."""
@@ -197,7 +197,7 @@ def _written(plan: _Plan) -> Block:
         for s in plan.kept:
             assert isinstance(s.type, Scalar)
             arrays[s] = b.alloc(s.name, Array(s.type, 1, "C"), (count,))
-    if plan.first:
+    if plan.first is not None:
         assert loop.index is not None
         with b.collect() as body:
             b.extend(plan.first)
