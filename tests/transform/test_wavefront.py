@@ -345,3 +345,17 @@ def test_compiled() -> None:
     direction = rng.normal(size=u.shape)
     along = [relaxed(u + h * direction, f, 3) for h in (1e-5, -1e-5)]
     assert np.sum(gradient * direction) == pytest.approx((along[0] - along[1]) / 2e-5, rel=1e-7)
+
+
+def test_nothing_is_written_down_where_no_four_rows_are() -> None:
+    """An array without rows may have any number of columns."""
+
+    def changes(a, b, p):
+        s = 0.0
+        for i in range(1, a.shape[0]):
+            for j in range(1, a.shape[1]):
+                a[i, j] = 0.5 * a[i, j - 1] + 0.25 * a[i - 1, j]
+                s += abs(a[i, j])
+        return s
+
+    assert swept(changes, np.zeros((0, 1 << 50)), np.zeros((0, 1 << 50)), np.zeros(1))

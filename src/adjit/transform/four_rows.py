@@ -86,10 +86,17 @@ def written(plan: Plan) -> Block:
         b.extend(own.block(plan.again))
         return own
 
+    turns = b.op("max", b.op("sub", end, begin) if up else b.op("sub", begin, end), 0)
+    taken = b.op("mul", b.op("floordiv", turns, ROWS), ROWS)
+    worth = b.op("ge", places, width + _WORTH)
+    for a in ends.atoms(plan.guards):
+        worth = b.op("and_", worth, b.op("not_", a))
+    taken = b.op("select", worth, taken, ZERO)
+    kept = b.op("select", b.op("gt", taken, ZERO), b.op("mul", places, ROWS), ZERO)
     held: dict[Sym, Sym] = {}
     for s in chain.inputs:
         assert isinstance(s.type, Scalar)
-        held[s] = b.alloc(s.name, Array(s.type, 1, "C"), (b.op("mul", places, ROWS),))
+        held[s] = b.alloc(s.name, Array(s.type, 1, "C"), (kept,))
 
     def turn(own: Rewriter, at: Atom) -> Rewriter:
         """What is made anew for one element of a row: the place that so many turns come before."""
@@ -164,12 +171,6 @@ def written(plan: Plan) -> Block:
             c.outer: b.op("add", heads[c.outer], b.op("mul", turns, c.by)) for c in plan.cursors
         }
         grown |= in_order()
-    turns = b.op("max", b.op("sub", end, begin) if up else b.op("sub", begin, end), 0)
-    taken = b.op("mul", b.op("floordiv", turns, ROWS), ROWS)
-    worth = b.op("ge", places, width + _WORTH)
-    for a in ends.atoms(plan.guards):
-        worth = b.op("and_", worth, b.op("not_", a))
-    taken = b.op("select", worth, taken, ZERO)
     left = moved(begin, taken, up)
     by = const(ROWS if up else -ROWS)
     nexts = tuple(grown[k] for k in range(len(heads)))
