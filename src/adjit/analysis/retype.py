@@ -14,7 +14,7 @@ from adjit.analysis.facts import Fact, are_numpy_bools, parts, promote
 from adjit.analysis.integer_tests import IntegerTests
 from adjit.analysis.numba_types import to_numba
 from adjit.analysis.promotion import meant, misfit, spelled_as, spelling_of, type_let
-from adjit.analysis.several import ambiguous, fits, loose, merged
+from adjit.analysis.several import ambiguous, fits, holds, loose, merged
 from adjit.errors import UnsupportedError
 from adjit.ir.builder import Builder
 from adjit.ir.core import (
@@ -256,6 +256,7 @@ class Retyper:
                 value = self._atom(stmt.value, span)
                 if not stmt.wraps:
                     self._fits_array(stmt.value, array.type, span)
+                self._fits_list(stmt, array.type)
                 return replace(stmt, array=array, index=index, value=value, fills=False, wraps=False)
             case View():
                 return self._view(stmt)
@@ -373,6 +374,16 @@ class Retyper:
         whole = isinstance(value, Sym) and isinstance(fact.type, Scalar) and fact.type.is_int
         if whole and dtype.itemsize < 4 and any(p.weak and not fits(p.bounds, dtype) for p in parts(fact)):
             self._out += self._tests.require(dtype, [self._atom(value, span)], span)
+
+    def _fits_list(self, store: Store, type: Type) -> None:
+        """Refuse a number in a list of numbers that do not hold it: Python's lists do, Numba's cut it off."""
+        fact = self.inference.fact(store.value)
+        dtype = type.dtype if isinstance(type, Array) else type
+        if fact is None or not isinstance(dtype, Scalar) or not self.inference.is_list(store.array):
+            return
+        if not all(holds(dtype, p) for p in parts(fact)):
+            reason = f"a list of {dtype} is given a number of type {fact.type}, which would be cut off"
+            raise UnsupportedError(reason, "start the list with numbers of that type: [0.0]", store.span)
 
     def _convert(self, let: Let) -> None:
         """A conversion to a type that was found: a number that has it stands for the result."""

@@ -98,6 +98,19 @@ def fits(bounds: tuple[int, int] | None, type: Scalar) -> bool:
     return bounds is not None and least <= bounds[0] and bounds[1] <= most
 
 
+def holds(type: Scalar, fact: Fact) -> bool:
+    """Whether numbers of the type hold the number; Python's floats count as single ones beside those."""
+    own = fact.type
+    if not isinstance(own, Scalar) or own == type:
+        return True
+    ranks = [(t.is_int or t.is_float or t.is_complex) + t.differentiable + t.is_complex for t in (own, type)]
+    if ranks[0] != ranks[1]:
+        return ranks[0] < ranks[1]
+    if fact.weak and type.is_int:
+        return type.itemsize == 8 or fits(fact.bounds, type)
+    return fact.weak or own.itemsize <= type.itemsize
+
+
 def limits(type: Scalar) -> tuple[int, int]:
     """The least and the greatest integer of the type."""
     info = np.iinfo(type.name)

@@ -177,6 +177,10 @@ class Inference:
             case Undef():
                 return None
 
+    def is_list(self, array: Sym) -> bool:
+        """Whether the array is a list of the program, by whatever name."""
+        return bool(self.lists) and self.origin(array) in {self.origin(s) for s in self.lists}
+
     def begin(self, given: dict[Sym, Fact]) -> None:
         """A round: from the arguments alone, if an element type has become another, of which nothing may be kept."""
         if self._widened:
@@ -330,9 +334,10 @@ class Inference:
         value = self.fact(store.value)
         if value is None:
             return
-        if store.array in self.lists:
+        listed = self.is_list(store.array)
+        if listed:
             self._put(store.array, value if isinstance(store.value, Const) else unbounded(value))
-        if store.fills or store.array in self.lists:
+        if store.fills or (listed and self.rules(store.array)):  # Numba cuts off what is assigned
             self._fill(store.array, value)
 
     def _put(self, array: Sym, value: Fact) -> None:
@@ -398,9 +403,11 @@ class Inference:
     def _element(self, alloc: Alloc) -> Scalar:
         """The dtype of an array that was created without one: its fill's, else that of the stores that fill it."""
         fact = None if alloc.fill is None else self.fact(alloc.fill)
-        if alloc.fill is None:
+        if alloc.fill is None or alloc.target in self.lists:
             root = self.origin(alloc.target)
             self._open.add(root)
+            if fact is not None:
+                self._fill(alloc.target, fact)
             fact = self.cells.get(root)
         return fact.type if fact is not None and isinstance(fact.type, Scalar) else UNKNOWN
 

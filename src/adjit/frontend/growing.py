@@ -60,6 +60,7 @@ def made(lx: Lowering, node: ast.AST, items: Sequence[Value]) -> Growing:
     columns: list[Sym] = []
     for k, _ in enumerate(atoms(shape)):
         column = lx.builder.alloc("items", Array(UNKNOWN, 1, "C"), (room,))
+        lx.lists.add(column)
         with lx.builder.filling(column):
             for i, row in enumerate(rows):
                 lx.builder.store(column, (const(i),), row[k])

@@ -29,6 +29,8 @@ def list_of(lx: Lowering, items: list[Value], node: ast.AST, dtype: Scalar = UNK
     only = next(iter(known)) if len(known) == 1 and not consts else dtype
     if len(consts) == len(values) and dtype == UNKNOWN:
         only = _literal_type(consts)
+    if lx.frame.plain and dtype == UNKNOWN:
+        only = UNKNOWN  # Python's lists hold whatever is put in them later
     assert isinstance(only, Scalar)
     array = lx.builder.alloc("items", Array(only, 1, "C"), (const(len(values)),))
     with lx.builder.filling(array):
@@ -62,6 +64,7 @@ def repeated(lx: Lowering, fill: Value, times: Atom, node: ast.AST) -> Value:
     value = _entry(lx, fill, node)
     dtype = value.type if isinstance(value, Sym | Const) else UNKNOWN
     assert isinstance(dtype, Scalar)
+    dtype = UNKNOWN if lx.frame.plain else dtype
     array = lx.builder.alloc("items", Array(dtype, 1, "C"), (times,), value)
     lx.lists.add(array)
     return array
