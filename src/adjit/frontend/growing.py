@@ -247,7 +247,7 @@ def _extended(lx: Lowering, owner: Growing, source: Value, node: ast.AST) -> Gro
 
 
 def _pop(lx: Lowering, owner: Growing, args: list[Value], node: ast.AST) -> Value:
-    if owner.shape is None:
+    if owner.shape is None or owner.count == ZERO:
         _never(lx, "pop from empty list", node)
     with lx.at(node):
         _raise_if(lx, lx.let("eq", owner.count, ZERO, type=BOOL), "pop from empty list", node)
