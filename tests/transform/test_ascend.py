@@ -72,6 +72,25 @@ def scatter(a, b):
         b[int(a[j] * a[j]) % 3] += a[j]
 
 
+def every_second(a, b):
+    for j in range(a.shape[0] - 1, -1, -2):
+        b[j + 1] += a[j] * 0.5
+        a[j] = 0.0
+
+
+def every_third(a, b):
+    for j in range(a.shape[0] - 1, 1, -3):
+        b[0] += a[j]
+        a[j] = b[j]
+
+
+def every_second_counted(a, b):
+    c = b.shape[0]
+    for j in range(a.shape[0] - 1, -1, -2):
+        c -= 1
+        a[j] = b[c]
+
+
 def recurrence(a, b):
     for j in range(a.shape[0] - 1, 0, -1):
         a[j - 1] += a[j]
@@ -107,8 +126,18 @@ def product(a, b):
     return p
 
 
-CHANGED: list[Callable[..., Any]] = [elements, counters, into_one_element, into_two_elements, scatter]
-LEFT = [recurrence, last_wins, last_wins_scattered, read_on_the_way, reads_the_element, product]
+CHANGED: list[Callable[..., Any]] = [
+    elements, counters, into_one_element, into_two_elements, scatter, every_second, every_third,
+]  # fmt: skip
+LEFT = [
+    every_second_counted,
+    recurrence,
+    last_wins,
+    last_wins_scattered,
+    read_on_the_way,
+    reads_the_element,
+    product,
+]
 
 
 @pytest.mark.parametrize("program", [*CHANGED, *LEFT])
@@ -138,7 +167,7 @@ def source(seed: int) -> str:
     array = lambda: r.choice("abb")
     value = lambda: r.choice((f"{array()}[{place()}]", "x[j]", "0.0", f"x[j] * {array()}[j]", "s * 0.1"))
     lines = ["def program(a, b, x):", "    n = a.shape[0] - 1", "    k = 0", "    s = 0.5"]
-    lines.append("    for j in range(a.shape[0] - 2, 0, -1):")
+    lines.append(f"    for j in range(a.shape[0] - 2, 0, -{seed % 3 + 1}):")
     for _ in range(r.randint(1, 4)):
         kind = r.random()
         if kind < 0.5:

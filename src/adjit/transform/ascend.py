@@ -21,7 +21,7 @@ from adjit.analysis.carried import Amount, Carried, Count
 from adjit.analysis.increments import Increment, increments
 from adjit.analysis.turns import Turns, sum_of
 from adjit.ir.builder import Builder, const_of
-from adjit.ir.core import ONE, Atom, Const, Function, Load, Loop, Stmt, Store, Sym, fresh
+from adjit.ir.core import Atom, Const, Function, Load, Loop, Stmt, Store, Sym, const, fresh
 from adjit.ir.types import INT64
 from adjit.ir.visit import Rewriter, defined, substitute
 
@@ -57,7 +57,7 @@ class _Ascend(Rewriter):
     def _innermost(self, loop: Loop) -> tuple[Stmt, ...]:
         before, after = Builder(loop.span, simplify=True), Builder(loop.span, simplify=True)
         kept = self._totals(loop, before, after)
-        if kept.step == Const(-1, INT64) and self._turns.any_order(kept):
+        if _step(kept) < 0 and self._turns.any_order(kept):
             kept = self._upwards(kept, before)
         stmts = (*before.block(), kept, *after.block())
         return tuple(s for stmt in stmts for s in (self.rebuild(stmt),))
@@ -95,14 +95,17 @@ class _Ascend(Rewriter):
     # upwards
 
     def _upwards(self, loop: Loop, b: Builder, nested: bool = False) -> Loop:
-        """The loop from its last turn to its first; itself where it carries more than counters (if innermost, sums)."""
+        """The loop from its last turn to its first; itself where it carries more than counters (if innermost, sums), or
+        counters while its index falls by more than one.
+        """
         assert loop.lo is not None
         assert loop.hi is not None
+        by_step = -_step(loop)
         carried = Carried(loop)
         counters: dict[int, Amount] = {}
         for k, (p, after) in enumerate(zip(loop.params, loop.nexts, strict=True)):
             kind = carried.of(k) if p.type == INT64 else None
-            if isinstance(kind, Count):
+            if isinstance(kind, Count) and by_step == 1:
                 counters[k] = kind.by
             elif nested or sum_of(p, after, loop) is None:
                 return loop
@@ -120,9 +123,9 @@ class _Ascend(Rewriter):
         nexts = tuple(env.get(a, a) if isinstance(a, Sym) else a for a in loop.nexts)
         return Loop(
             loop.index,
-            self._turns.affine.moved(b, hi, 1),
+            self._last(b, lo, hi, by_step),
             self._turns.affine.moved(b, lo, 1),
-            ONE,
+            const(by_step),
             tuple(loop.params[k] for k in keep),
             tuple(loop.inits[k] for k in keep),
             body,
@@ -132,6 +135,17 @@ class _Ascend(Rewriter):
             loop.span,
             note=loop.note,
         )
+
+
+    def _last(self, b: Builder, lo: Atom, hi: Atom, step: int) -> Atom:
+        """The index of the last turn of range(lo, hi, -step); lo + 1 at least where no turn runs."""
+        end = self._turns.affine.moved(b, hi, 1)
+        return end if step == 1 else b.op("add", end, b.op("mod", b.op("sub", lo, end), step))
+
+
+def _step(loop: Loop) -> int:
+    """By how much the index grows with each turn; 0 if that is not a constant."""
+    return loop.step.integer if isinstance(loop.step, Const) else 0
 
 
 def _summed(loop: Loop, one: Increment, place: _Place, before: Builder, after: Builder) -> Loop:
