@@ -136,7 +136,6 @@ class _Ascend(Rewriter):
             note=loop.note,
         )
 
-
     def _last(self, b: Builder, lo: Atom, hi: Atom, step: int) -> Atom:
         """The index of the last turn of range(lo, hi, -step); lo + 1 at least where no turn runs."""
         end = self._turns.affine.moved(b, hi, 1)
