@@ -11,8 +11,10 @@ import numpy as np
 
 from adjit.analysis.types import infer
 from adjit.frontend import lower
-from adjit.ir.core import Function, Sym
+from adjit.ir.core import Function, Loop, Sym
+from adjit.ir.printer import to_text
 from adjit.ir.verify import verify
+from adjit.ir.visit import walk
 from adjit.runtime.arguments import spec_of
 from adjit.testing.interpret import interpret
 from adjit.transform.lowered import typed_out
@@ -60,3 +62,17 @@ def run(function: Function, args: Sequence[Any]) -> tuple[tuple[Any, ...], list[
     with np.errstate(all="ignore"):
         results = interpret(function, tuple(own), strict=False)
     return results, own
+
+
+def loops(function: Function) -> int:
+    """How many loops a function has."""
+    return sum(isinstance(s, Loop) for s in walk(function.body))
+
+
+def has_more_loops(before: Function, after: Function, args: Sequence[Any]) -> bool:
+    """Whether a pass has written more loops; results and arguments must be the same to the bit."""
+    verify(after)
+    for one, other in zip(run(before, args), run(after, args), strict=True):
+        for x, y in zip(one, other, strict=True):
+            np.testing.assert_array_equal(y, x, err_msg=to_text(after))
+    return loops(after) > loops(before)

@@ -32,7 +32,6 @@ from adjit.ir.core import (
     Alloc,
     Atom,
     Block,
-    Const,
     Function,
     If,
     Let,
@@ -47,7 +46,7 @@ from adjit.ir.core import (
 )
 from adjit.ir.types import INT64, Array, Scalar
 from adjit.ir.visit import Rewriter, defined, walk
-from adjit.transform.around import Around
+from adjit.transform.around import Around, is_counted
 
 _AT_ONCE = 8
 """Numbers of double precision in a cache line."""
@@ -63,12 +62,7 @@ def abreast(function: Function, raising: bool = False) -> Function:
 
 
 def _around_loops(stmt: Stmt) -> bool:
-    return isinstance(stmt, Loop) and _is_counted(stmt) and any(isinstance(s, Loop) for s in stmt.body)
-
-
-def _is_counted(loop: Loop) -> bool:
-    plain = loop.index is not None and loop.index.type == INT64 and loop.stop is None and not loop.parallel
-    return plain and isinstance(loop.step, Const) and abs(loop.step.integer) == 1
+    return isinstance(stmt, Loop) and is_counted(stmt) and any(isinstance(s, Loop) for s in stmt.body)
 
 
 @dataclass(frozen=True)
@@ -122,7 +116,7 @@ class _Abreast(Rewriter):
 
     def _is_line_loop(self, loop: Loop) -> bool:
         """Whether it is straight-line code that hands nothing from turn to turn and cannot raise."""
-        if not _is_counted(loop) or loop.step != ONE or loop.params:
+        if not is_counted(loop) or loop.step != ONE or loop.params:
             return False
         return all(isinstance(s, Store) or self._is_pure(s) for s in loop.body)
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjit.analysis.turns import Turns
-from adjit.ir.core import Atom, Block, Let, Load, Loop, Store, Sym
+from adjit.ir.core import Atom, Block, Const, Let, Load, Loop, Store, Sym
 from adjit.ir.types import INT64
 from adjit.ir.visit import defined, operands, used, walk
 
 _CHEAP = frozenset({"add", "sub", "mul", "neg", "cast", "dim", "nonneg", "min", "max", "select"})
 _STEADY = _CHEAP | {"lt", "le", "gt", "ge", "eq", "ne", "not_", "and_", "or_"}
+
+
+def is_counted(loop: Loop) -> bool:
+    """Whether it is a loop in order over integers that follow each other, up or down, to its end."""
+    plain = loop.index is not None and loop.index.type == INT64 and loop.stop is None and not loop.parallel
+    return plain and isinstance(loop.step, Const) and abs(loop.step.integer) == 1
 
 
 class Around:

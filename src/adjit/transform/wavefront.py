@@ -41,7 +41,7 @@ from adjit.ir.core import (
 )
 from adjit.ir.types import INT64, Scalar
 from adjit.ir.visit import Rewriter, defined, operands, targets, used, walk
-from adjit.transform.around import Around
+from adjit.transform.around import Around, is_counted
 from adjit.transform.four_rows import ROWS, Chain, Cursor, Plan, written
 
 _MOST = 48
@@ -59,15 +59,10 @@ def wavefront(function: Function, raising: bool = False) -> Function:
 
 def _inner(stmt: Stmt) -> Loop | None:
     """The one inner loop of two counted ones."""
-    if not isinstance(stmt, Loop) or not _is_counted(stmt):
+    if not isinstance(stmt, Loop) or not is_counted(stmt):
         return None
     found = [s for s in stmt.body if isinstance(s, Loop)]
-    return found[0] if len(found) == 1 and _is_counted(found[0]) else None
-
-
-def _is_counted(loop: Loop) -> bool:
-    plain = loop.index is not None and loop.index.type == INT64 and loop.stop is None and not loop.parallel
-    return plain and isinstance(loop.step, Const) and abs(loop.step.integer) == 1
+    return found[0] if len(found) == 1 and is_counted(found[0]) else None
 
 
 class _Wavefront(Rewriter):
