@@ -24,14 +24,9 @@ def list_of(lx: Lowering, items: list[Value], node: ast.AST, dtype: Scalar = UNK
     if not items:
         lx.refuse(node, "an empty list", remedies.FIXED)
     values = [_entry(lx, item, node) for item in items]
-    known = {v.type for v in values if isinstance(v, Sym)} if dtype == UNKNOWN else set()
-    consts = [v for v in values if isinstance(v, Const)]
-    only = next(iter(known)) if len(known) == 1 and not consts else dtype
-    if len(consts) == len(values) and dtype == UNKNOWN:
-        only = _literal_type(consts)
-    if lx.frame.plain and dtype == UNKNOWN:
-        only = UNKNOWN  # Python's lists hold whatever is put in them later
-    assert isinstance(only, Scalar)
+    only = dtype
+    if dtype == UNKNOWN and not lx.frame.plain:  # Python's lists hold whatever is put in them later
+        only = _element_type(values)
     array = lx.builder.alloc("items", Array(only, 1, "C"), (const(len(values)),))
     with lx.builder.filling(array):
         for k, value in enumerate(values):
@@ -41,8 +36,17 @@ def list_of(lx: Lowering, items: list[Value], node: ast.AST, dtype: Scalar = UNK
     return array
 
 
+def _element_type(items: list[Atom]) -> Scalar:
+    """The element type of a list of Numba's, where it is known: what is stored in it later does not change it."""
+    kinds = {v.type for v in items if isinstance(v, Sym | Const) and isinstance(v.type, Scalar)}
+    consts = [v for v in items if isinstance(v, Const)]
+    if len(consts) == len(items):
+        return _literal_type(consts)
+    return next(iter(kinds)) if len(kinds) == 1 and not consts else UNKNOWN
+
+
 def _literal_type(items: list[Const]) -> Scalar:
-    """The element type of a list of literals: what is stored in it later does not change it."""
+    """That of a list of literals."""
     kinds = {c.type for c in items}
     if kinds <= {INT64, FLOAT64}:
         return FLOAT64 if FLOAT64 in kinds else INT64
